@@ -1,0 +1,56 @@
+"""The errors a user can meet, each one line that says what to do.
+
+Names that come from files are hostile text: :func:`printable` makes them safe for a terminal and short
+enough for one line.
+"""
+
+from __future__ import annotations
+
+__all__ = ["InputError", "NeurofsError", "UsageError", "printable"]
+
+MAX_NAME = 80
+
+
+def printable(text: object) -> str:
+    """Return `text` on one line, with control characters shown as escapes and the middle of long text cut.
+
+    >>> printable("unit\\x1b[31m 1")
+    'unit\\\\x1b[31m 1'
+    """
+    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+    if len(safe) > MAX_NAME:
+        half = (MAX_NAME - 1) // 2
+        safe = safe[:half] + "…" + safe[-half:]
+    return safe
+
+
+class NeurofsError(Exception):
+    """Base of every error that is the user's to mend; the command line prints it without a traceback."""
+
+    exit_code = 2
+
+
+class UsageError(NeurofsError):
+    """An option or a key that does not fit: unknown, out of range, or at odds with another."""
+
+
+class InputError(NeurofsError):
+    """A file, or a thing in it, that cannot be used.
+
+    The message names the thing, what was expected, what was found, and the remedy:
+
+    >>> print(InputError("m1.nwb: unit 17", "sorted spike times", "0.412 after 0.655", "Sort them."))
+    m1.nwb: unit 17: expected sorted spike times; found 0.412 after 0.655. Sort them.
+    """
+
+    def __init__(self, where: object, expected: str, found: object, remedy: str) -> None:
+        self.where, self.expected, self.found, self.remedy = str(where), expected, str(found), remedy
+        super().__init__(where, expected, found, remedy)
+
+    def __str__(self) -> str:
+        where = ": ".join(printable(part) for part in self.where.split(": "))
+        return f"{where}: expected {self.expected}; found {printable(self.found)}. {self.remedy}"
+
+    def within(self, where: object) -> InputError:
+        """Return the same error with `where` (usually the file) put before the thing it names."""
+        return InputError(f"{where}: {self.where}", self.expected, self.found, self.remedy)
