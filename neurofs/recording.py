@@ -131,8 +131,8 @@ after 0.655. Sort them, or pass --sort-spikes.
     bin_width: float | None = None
     start: float = 0.0
     behavior: Mapping[str, Series] = field(default_factory=dict)
-    trials: pd.DataFrame | None = None
-    channels: pd.DataFrame | None = None
+    trials: pd.DataFrame = None
+    channels: pd.DataFrame = None
     observed: Any = None
     source: str = ""
     source_hash: str = ""
