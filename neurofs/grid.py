@@ -38,7 +38,7 @@ class Grid:
 
     def bins(self, times: np.ndarray) -> np.ndarray:
         """Return the bin of each time; below 0 or from `n_bins` on, it is outside the grid."""
-        return TICKs(times) // self.width
+        return self.ticks(times) // self.width
 
     def inside(self, intervals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the first bin that lies wholly inside each interval, and the one after the last.
@@ -46,7 +46,7 @@ class Grid:
         >>> Grid(0.0, 100_000_000, 10).inside(np.array([[0.05, 0.4]]))
         (array([1]), array([4]))
         """
-        ticks = TICKs(np.asarray(intervals, dtype=np.float64).reshape(-1, 2))
+        ticks = self.ticks(np.asarray(intervals, dtype=np.float64).reshape(-1, 2))
         first = np.clip(-(-ticks[:, 0] // self.width), 0, self.n_bins)
         return first, np.clip(ticks[:, 1] // self.width, first, self.n_bins)
 

@@ -257,8 +257,8 @@ def _as_channels(channels: pd.DataFrame | None, n_channels: int) -> pd.DataFrame
 
 def _find_problems(r: Recording) -> Iterator[InputError]:
     """Yield every rule that the recording breaks."""
-    yield from _channel_problems(r)
     yield from _spike_problems(r) if r.spikes is not None else _count_problems(r)
+    yield from _channel_problems(r)
     yield from _interval_problems("observed intervals", r.observed)
     yield from _trial_problems(r)
     for series in r.behavior.values():
@@ -278,7 +278,7 @@ def _channel_problems(r: Recording) -> Iterator[InputError]:
     repeated = r.channels["name"][r.channels["name"].duplicated()]
     if len(repeated):
         yield InputError(
-            f"channel {repeated.iloc[0]!r}", "a name used once", "the same name again", "Rename the channels."
+            f"channel '{repeated.iloc[0]}'", "a name used once", "the same name again", "Rename the channels."
         )
 
 
@@ -287,7 +287,7 @@ def _spike_problems(r: Recording) -> Iterator[InputError]:
     for name, times in zip(names, r.spikes or (), strict=False):
         problem = _spike_time_problem(times)
         if problem:
-            yield InputError(f"channel {name!r}", *problem)
+            yield InputError(f"channel '{name}'", *problem)
     if r.n_channels and not any(len(times) for times in r.spikes or ()):
         yield InputError(
             "spikes", "at least one spike", "none in any channel", "Check which object holds the spikes."
@@ -374,7 +374,7 @@ def _trial_problems(r: Recording) -> Iterator[InputError]:
 
 
 def _series_problems(series: Series) -> Iterator[InputError]:
-    where = f"series {series.name!r}"
+    where = f"series '{series.name}'"
     if not np.isfinite(series.time).all():
         yield InputError(where, "finite timestamps", "NaN or infinity", "Remove these samples.")
         return

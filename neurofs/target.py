@@ -2,7 +2,7 @@
 
 A target is named ``NAME`` (a behavior series), ``NAME:COLUMN`` (one of its columns) or ``NAME.velocity``
 (its derivative). Within a bin the samples are averaged; a series that is sampled slower than the bins is
-interpolated at their centers. Circular series become their cosine and sine, because an average of angles means
+interpolated at their centers. Circular series become their cosine and sine: an average of angles means
 nothing.
 """
 
@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.signal import savgol_filter
 
-from neurofs.errors import UsageError, printable
+from neurofs.errors import UsageError, printable, quoted
 from neurofs.grid import Grid
 from neurofs.recording import Series
 
@@ -57,19 +57,17 @@ def _position_of(name: str, behavior: Mapping[str, Series]) -> str | None:
 
 def _unknown_target(name: str, behavior: Mapping[str, Series]) -> str:
     if not behavior:
-        return f"target {printable(name)!r}: the recording has no behavior series"
+        return f"target {quoted(name)}: the recording has no behavior series"
     near = difflib.get_close_matches(name, behavior, n=1)
-    hint = f"did you mean {printable(near[0])!r}? " if near else ""
+    hint = f"did you mean {quoted(near[0])}? " if near else ""
     known = ", ".join(printable(known) for known in list(behavior)[:12])
-    return f"target {printable(name)!r}: no such behavior series; {hint}It has: {known}"
+    return f"target {quoted(name)}: no such behavior series; {hint}It has: {known}"
 
 
 def _pick_column(series: Series, column: str) -> Series:
     if column not in series.columns:
         known = ", ".join(printable(known) for known in series.columns[:12])
-        raise UsageError(
-            f"target {printable(series.name)!r}: no column {printable(column)!r}; it has: {known}"
-        )
+        raise UsageError(f"target {quoted(series.name)}: no column {quoted(column)}; it has: {known}")
     i = series.columns.index(column)
     return replace(series, values=series.values[:, i : i + 1], columns=(column,))
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from neurofs.errors import UsageError, printable
+from neurofs.errors import UsageError, printable, quoted
 from neurofs.grid import TICK, Grid
 from neurofs.recording import Recording
 from neurofs.samples import Samples
@@ -160,7 +160,7 @@ def _make_grid(recording: Recording, bin_width: float) -> Grid:
         if width % own:
             raise UsageError(
                 f"bin_width: expected a multiple of {recording.bin_width:g} s, in which the counts of "
-                f"{printable(recording.name)!r} are stored; found {bin_width:g}"
+                f"{quoted(recording.name)} are stored; found {bin_width:g}"
             )
         start, n_ticks = recording.start, own * len(recording.counts)
     return Grid(start, width, -(-n_ticks // width))
@@ -309,7 +309,7 @@ def _in_period(recording: Recording, grid: Grid, period: tuple[str, str] | None)
     missing = [name for name in period if name not in recording.trials]
     if missing:
         known = _list_names(recording.trials.columns)
-        raise UsageError(f"period: the trials have no column {printable(missing[0])!r}; they have: {known}")
+        raise UsageError(f"period: the trials have no column {quoted(missing[0])}; they have: {known}")
     moments = recording.trials[list(period)].to_numpy(dtype=np.float64)
     inside = np.zeros(grid.n_bins, dtype=bool)
     for first, stop in zip(*grid.inside(moments[np.isfinite(moments).all(axis=1)]), strict=True):
