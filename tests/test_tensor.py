@@ -101,7 +101,7 @@ def test_counts_are_summed_from_finer_bins():
     tensor = build_tensor(r, "velocity", bin_width=0.1, n_lags=1)
     assert tensor["counts"].values.tolist() == [[2, 4], [10, 12], [18, 20], [12, 13]]
     assert tensor["valid"].values.tolist() == [True, True, True, False]
-    with pytest.raises(UsageError, match="multiple of 0[.]05 s"):
+    with pytest.raises(UsageError, match=r"multiple of 0\.05 s"):
         build_tensor(r, "velocity", bin_width=0.07)
 
 
