@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from neurofs.errors import InputError, UsageError, printable
+from neurofs.errors import InputError, UsageError, printable, quoted
 
 __all__ = [
     "LoadOptions",
@@ -124,13 +124,13 @@ def make_options(kind: type[T], values: Mapping[str, Any], where: str = "options
     """
     for key in values:
         if key not in kind.model_fields:
-            raise UsageError(f"{where}: unknown key {printable(key)!r}{_nearest(key, kind)}")
+            raise UsageError(f"{where}: unknown key {quoted(key)}{_nearest(key, kind)}")
     try:
         return kind.model_validate(dict(values))
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{where}: {key}: {first['msg']}; found {printable(first['input'])!r}") from None
+        raise UsageError(f"{where}: {key}: {first['msg']}; found {quoted(first['input'])}") from None
 
 
 def _nearest(key: str, kind: type[_Options]) -> str:

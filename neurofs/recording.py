@@ -16,11 +16,9 @@ import numpy as np
 import pandas as pd
 
 from neurofs.errors import InputError
+from neurofs.grid import TICK
 
-__all__ = ["TICK", "InvalidRecording", "Recording", "Series", "find_gaps"]
-
-TICK = 1e-9
-"""Seconds per tick: all comparisons of times with bin edges are made in whole nanoseconds."""
+__all__ = ["InvalidRecording", "Recording", "Series", "find_gaps"]
 
 
 class InvalidRecording(InputError):
@@ -102,7 +100,7 @@ class Recording:
     counts : array (time, channel), optional
         Counts per bin instead of spike times, on a regular grid.
     bin_width, start : float
-        Width of these bins and the time at which the first one begins.
+        Width of these bins and the time at which the first one begins; unused with spike times.
     behavior : mapping of str to Series
     trials : DataFrame with `start` and `stop`, and any conditions
         Half-open intervals that do not overlap; empty if the session has no trials.
@@ -128,7 +126,7 @@ after 0.655. Sort them, or pass --sort-spikes.
     name: str
     spikes: Sequence[Any] | None = None
     counts: Any = None
-    bin_width: float | None = None
+    bin_width: float = 0.0
     start: float = 0.0
     behavior: Mapping[str, Series] = field(default_factory=dict)
     trials: pd.DataFrame = None
@@ -151,7 +149,11 @@ after 0.655. Sort them, or pass --sort-spikes.
         if self.spikes is not None:
             self._set(spikes=tuple(_frozen(np.asarray(s, dtype=np.float64)) for s in self.spikes))
         else:
-            self._set(counts=_frozen(np.asarray(self.counts)), start=float(self.start))
+            self._set(
+                counts=_frozen(np.asarray(self.counts)),
+                start=float(self.start),
+                bin_width=float(self.bin_width or 0.0),
+            )
         self._set(channels=_as_channels(self.channels, self._count_channels()))
         self._set(
             observed=_frozen(self._default_observed() if self.observed is None else _pairs(self.observed))
@@ -171,7 +173,7 @@ after 0.655. Sort them, or pass --sort-spikes.
 
     def _default_observed(self) -> np.ndarray:
         if self.counts is not None:
-            return np.array([[self.start, self.start + len(self.counts) * (self.bin_width or 0.0)]])
+            return np.array([[self.start, self.start + len(self.counts) * self.bin_width]])
         ends = [
             t for times in self.spikes or () if times.ndim == 1 and len(times) for t in (times[0], times[-1])
         ]
@@ -255,8 +257,8 @@ def _as_channels(channels: pd.DataFrame | None, n_channels: int) -> pd.DataFrame
 
 def _find_problems(r: Recording) -> Iterator[InputError]:
     """Yield every rule that the recording breaks."""
-    yield from _channel_problems(r)
     yield from _spike_problems(r) if r.spikes is not None else _count_problems(r)
+    yield from _channel_problems(r)
     yield from _interval_problems("observed intervals", r.observed)
     yield from _trial_problems(r)
     for series in r.behavior.values():
@@ -276,7 +278,7 @@ def _channel_problems(r: Recording) -> Iterator[InputError]:
     repeated = r.channels["name"][r.channels["name"].duplicated()]
     if len(repeated):
         yield InputError(
-            f"channel {repeated.iloc[0]!r}", "a name used once", "the same name again", "Rename the channels."
+            f"channel '{repeated.iloc[0]}'", "a name used once", "the same name again", "Rename the channels."
         )
 
 
@@ -285,7 +287,7 @@ def _spike_problems(r: Recording) -> Iterator[InputError]:
     for name, times in zip(names, r.spikes or (), strict=False):
         problem = _spike_time_problem(times)
         if problem:
-            yield InputError(f"channel {name!r}", *problem)
+            yield InputError(f"channel '{name}'", *problem)
     if r.n_channels and not any(len(times) for times in r.spikes or ()):
         yield InputError(
             "spikes", "at least one spike", "none in any channel", "Check which object holds the spikes."
@@ -318,7 +320,7 @@ def _count_problems(r: Recording) -> Iterator[InputError]:
             "counts", "numbers (time, channel)", f"{counts.dtype} of shape {counts.shape}", "Check --counts."
         )
         return
-    if r.bin_width is None or not np.isfinite(r.bin_width) or r.bin_width < TICK:
+    if not np.isfinite(r.bin_width) or r.bin_width < TICK:
         yield InputError("counts", "a bin width in seconds", r.bin_width, "Say it with --counts-bin-width.")
     if not np.isfinite(r.start):
         yield InputError("counts", "a finite start time", r.start, "Check the times of the bins.")
@@ -372,7 +374,7 @@ def _trial_problems(r: Recording) -> Iterator[InputError]:
 
 
 def _series_problems(series: Series) -> Iterator[InputError]:
-    where = f"series {series.name!r}"
+    where = f"series '{series.name}'"
     if not np.isfinite(series.time).all():
         yield InputError(where, "finite timestamps", "NaN or infinity", "Remove these samples.")
         return
