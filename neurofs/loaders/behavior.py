@@ -158,7 +158,7 @@ def _note_oddities(v: Variables, name: str, table: np.ndarray) -> None:
     missing = int(np.isnan(values).any(axis=1).sum())
     if missing:
         v.note(f"behavior: {tidy(name)} has {missing} samples with missing values (NaN)")
-    for i, column in enumerate(default_columns(values.shape[1])):
+    for i, column in enumerate(default_columns(name, values.shape[1])):
         known = values[~np.isnan(values[:, i]), i]
         if len(known) and (known == known[0]).all():
             v.note(f"behavior: {tidy(name)} column {column} is {known[0]:g} throughout")
