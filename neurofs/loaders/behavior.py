@@ -140,7 +140,7 @@ def _columns(v: Variables, name: str, n_columns: int) -> tuple[str, ...]:
         if is_texts(names) and len(names) == n_columns:
             v.use(key)
             return tuple(names)
-    return default_columns(n_columns)
+    return default_columns(name, n_columns)
 
 
 def _unit(v: Variables, name: str) -> str:
