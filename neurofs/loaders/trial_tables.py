@@ -241,7 +241,7 @@ def _per_trial(v: Variables, name: str, n_trials: int, n_channels: int, named: b
     table = fit_table(v, name, n_trials)
     if table.shape[1] == 1:
         return {name: table[:, 0]}
-    return {f"{name}_{column}": table[:, i] for i, column in enumerate(default_columns(table.shape[1]))}
+    return {f"{name}_{column}": table[:, i] for i, column in enumerate(default_columns(name, table.shape[1]))}
 
 
 def _per_bin(v: Variables, name: str, trials: pd.DataFrame, bins: Bins | None) -> dict[str, Any] | None:
