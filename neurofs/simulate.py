@@ -27,7 +27,7 @@ import xarray as xr
 from neurofs.errors import UsageError
 from neurofs.recording import Recording, Series
 
-__all__ = ["map_truth", "simulate"]
+__all__ = ["map_truth", "simulate_session"]
 
 CLOCK = 30_000
 """Spike times are whole samples of this rate, in Hz."""
@@ -44,7 +44,7 @@ PEAK_SPEED = 20.0
 CHANNELS_PER_ELECTRODE = 4
 
 
-def simulate(
+def simulate_session(
     n_trials: int = 100,
     *,
     n_electrodes: int = 16,
@@ -73,7 +73,7 @@ def simulate(
 
     Examples
     --------
-    >>> session = simulate(10, random_state=1)
+    >>> session = simulate_session(10, random_state=1)
     >>> session.n_channels, len(session.trials), list(session.behavior)
     (64, 10, ['hand_position', 'hand_velocity'])
     >>> sorted(session.channels["kind"].unique())

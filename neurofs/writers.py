@@ -144,7 +144,9 @@ def _column(table: h5py.Group, name: str, values: Any, about: str = "") -> h5py.
 
 def _ragged(table: h5py.Group, name: str, parts: list[np.ndarray], about: str) -> h5py.Dataset:
     column = _column(table, name, np.concatenate(parts), about)
-    index = _column(table, f"{name}_index", np.cumsum([len(p) for p in parts]), f"Index for {name}")
+    index = _column(
+        table, f"{name}_index", np.cumsum([len(p) for p in parts]).astype(np.uint32), f"Index for {name}"
+    )
     _typed(index, "VectorIndex", "hdmf-common").attrs["target"] = column.ref
     return column
 

@@ -221,14 +221,16 @@ def _read_observed(
 ) -> np.ndarray | None:
     """Return the intervals in which every unit was observed; None if the file does not say."""
     values = get_child(units, "obs_intervals")
-    if values is None:
+    if values is None or not len(kept):
         notes.append("observed: the file does not say when; taken from the first to the last spike")
         return None
-    stops = read_array(get_child(units, "obs_intervals_index"), _where(units, "obs_intervals_index")).astype(
-        np.int64
-    )
-    flat = read_array(values, _where(units, "obs_intervals")).reshape(-1, 2)
-    parts = np.split(flat, stops[:-1])
+    parts = _ragged(units, "obs_intervals") or []
+    n_units = int(kept.max(initial=-1)) + 1
+    if values.shape[1:] != (2,) or len(parts) < n_units:
+        found = f"{len(parts)} units, values of shape {values.shape}"
+        remedy = "The file is damaged; write it again."
+        raise InputError(_where(units, "obs_intervals"), "start and stop times of each unit", found, remedy)
+    parts = [parts[i] for i in kept]
     durations = np.array([float(np.sum(p[:, 1] - p[:, 0])) for p in parts])
     distinct = {p.tobytes(): p for p in parts}
     observed = _intersect(list(distinct.values()))
