@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from neurofs.errors import InputError
-from neurofs.loaders.variables import Variables, describe, is_numeric, is_texts, listed, tidy, word
+from neurofs.errors import InputError, quoted
+from neurofs.loaders.variables import Variables, describe, is_numeric, is_texts, listed, require_name, word
 from neurofs.recording import Series, default_columns
 
-__all__ = ["BEHAVIOR_WORDS", "Clock", "fit_table", "read_behavior"]
+__all__ = ["BEHAVIOR_WORDS", "Clock", "as_series", "fit_table", "mark_circular", "read_behavior"]
 
 BEHAVIOR_WORDS = (
     *("handvel", "handvelocity", "velocity", "vel", "cursorvel", "cursorvelocity", "vels"),
@@ -46,17 +45,17 @@ def read_behavior(v: Variables, clocks: list[Clock], per_unit: float) -> dict[st
         _refuse_if_none_fits(v, series, clocks)
         if series:
             v.note(f"behavior: {listed(series)}, by their length")
-    return _mark_circular(v, series)
+    return mark_circular(v, series)
 
 
 def _find_shared_clock(v: Variables, per_unit: float) -> Clock | None:
     name = v.find_one("behavior_time", SHARED_TIME)
-    return Clock(v.vector(name) * per_unit, tidy(name)) if name else None
+    return Clock(v.vector(name) * per_unit, quoted(name)) if name else None
 
 
 def _own_clock(v: Variables, name: str, per_unit: float) -> Clock | None:
     beside = next((name + end for end in OWN_TIME if is_numeric(v.values.get(name + end))), None)
-    return Clock(v.vector(v.use(beside)) * per_unit, tidy(beside)) if beside else None
+    return Clock(v.vector(v.use(beside)) * per_unit, quoted(beside)) if beside else None
 
 
 def _guess_names(v: Variables, clocks: list[Clock]) -> list[str]:
@@ -81,28 +80,33 @@ def _read_series(v: Variables, name: str, own: Clock | None, clocks: list[Clock]
     if rate is not None:
         table = _longer_axis_first(v, name, values)
         times = (np.arange(len(table)) + 0.5) / rate
-        v.note(f"behavior: {tidy(name)} at {rate:g} samples per second from time 0")
+        v.note(f"behavior: {quoted(name)} at {rate:g} samples per second from time 0")
     else:
         candidates = [own] if own else clocks
         clock = next((c for c in candidates if len(c.times) in values.shape), None)
         if clock is None:
             raise _mismatch(name, values, candidates)
         table, times = fit_table(v, name, len(clock.times)), clock.times
+    return as_series(v, name, table, Clock(times, ""))
+
+
+def as_series(v: Variables, name: str, table: np.ndarray, clock: Clock) -> Series:
+    """Return a table (sample, column) as a series, with the columns and unit that the file knows."""
     _note_oddities(v, name, table)
-    return Series(name, times, table, _columns(v, name, table.shape[1]), _unit(v, name))
+    return Series(name, clock.times, table, _columns(v, name, table.shape[1]), _unit(v, name))
 
 
 def _mismatch(name: str, values: np.ndarray, clocks: list[Clock]) -> InputError:
     if not clocks:
         return InputError(
-            tidy(name),
+            quoted(name),
             "times for its samples",
             "none in the file",
             "Name them with --behavior-time, or say --behavior-rate (samples per second).",
         )
     wanted = " or ".join(f"{len(c.times)} samples (like {c.source})" for c in clocks)
     return InputError(
-        tidy(name),
+        quoted(name),
         wanted,
         f"shape {values.shape}",
         "Say its own clock with --behavior-time or --behavior-rate, or choose others with --behavior.",
@@ -114,13 +118,13 @@ def fit_table(v: Variables, name: str, length: int) -> np.ndarray:
     values = v.numbers(name)
     table = values.reshape(-1, 1) if values.ndim == 1 else values
     if table.ndim != 2 or length not in table.shape:
-        raise InputError(tidy(name), f"{length} rows", describe(values), "Name another variable.")
+        raise InputError(quoted(name), f"{length} rows", describe(values), "Name another variable.")
     if table.shape[0] != table.shape[1]:
         return table if len(table) == length else table.T
     orientation = v.ask("orientation")
     if orientation is None and length > 1:
         raise InputError(
-            tidy(name),
+            quoted(name),
             "one way to read it",
             f"shape {table.shape}, which fits both ways",
             "Say --orientation time-by-channel or channel-by-time.",
@@ -130,7 +134,7 @@ def fit_table(v: Variables, name: str, length: int) -> np.ndarray:
 
 def _longer_axis_first(v: Variables, name: str, values: np.ndarray) -> np.ndarray:
     if values.ndim not in (1, 2) or not values.size:
-        raise InputError(tidy(name), "samples by columns", describe(values), "Name another variable.")
+        raise InputError(quoted(name), "samples by columns", describe(values), "Name another variable.")
     return fit_table(v, name, max(values.shape))
 
 
@@ -157,15 +161,15 @@ def _note_oddities(v: Variables, name: str, table: np.ndarray) -> None:
     values = table.astype(np.float64)
     missing = int(np.isnan(values).any(axis=1).sum())
     if missing:
-        v.note(f"behavior: {tidy(name)} has {missing} samples with missing values (NaN)")
+        v.note(f"behavior: {quoted(name)} has {missing} samples with missing values (NaN)")
     for i, column in enumerate(default_columns(name, values.shape[1])):
         known = values[~np.isnan(values[:, i]), i]
         if len(known) and (known == known[0]).all():
-            v.note(f"behavior: {tidy(name)} column {column} is {known[0]:g} throughout")
+            v.note(f"behavior: {quoted(name)} column {column} is {known[0]:g} throughout")
     still = int((values == 0).all(axis=1).sum())
     if "vel" in word(name) and 1 < still < len(values):
         v.note(
-            f"behavior: {tidy(name)} is exactly zero in {still} samples; trials may have been joined there"
+            f"behavior: {quoted(name)} is exactly zero in {still} samples; trials may have been joined there"
         )
 
 
@@ -176,17 +180,10 @@ def _refuse_if_none_fits(v: Variables, series: dict[str, Series], clocks: list[C
         raise _mismatch(looks[0], v.numbers(looks[0]), clocks)
 
 
-def _mark_circular(v: Variables, series: dict[str, Series]) -> dict[str, Series]:
+def mark_circular(v: Variables, series: dict[str, Series]) -> dict[str, Series]:
+    """Return the series with those that the user says are angles marked as such."""
     for name in v.ask("circular"):
-        if name not in series:
-            near = difflib.get_close_matches(name, series, n=1)
-            hint = f"Did you mean {tidy(near[0])}? " if near else ""
-            raise InputError(
-                f"--circular {name}",
-                "a behavior series",
-                "no such series",
-                f"{hint}There are: {listed(series)}.",
-            )
+        require_name(name, series, "--circular", "a behavior series")
         old = series[name]
         series[name] = Series(name, old.time, old.values, old.columns, old.unit or "rad", circular=True)
     return series

@@ -6,10 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neurofs.errors import InputError
-from neurofs.loaders.variables import Variables, flag, is_numeric, tidy
+from neurofs.errors import InputError, quoted
+from neurofs.loaders.variables import Variables, flag, is_numeric
 
-__all__ = ["TIME_WORDS", "Bins", "find_bin_width", "find_time", "read_bins", "read_seconds_per_unit"]
+__all__ = [
+    "TIME_WORDS",
+    "WIDTH_WORDS",
+    "Bins",
+    "check_width",
+    "find_bin_width",
+    "find_time",
+    "read_bins",
+    "read_seconds_per_unit",
+]
 
 TIME_WORDS = (
     "time",
@@ -105,7 +114,7 @@ def read_seconds_per_unit(v: Variables) -> float:
         name = next(iter(v.find(RATE_WORDS, lambda value: is_numeric(value) and value.size == 1)), None)
         rate = v.scalar(v.use(name)) if name else None
         if name:
-            v.note(f"sampling rate: {rate:g} samples per second, from {tidy(name)}")
+            v.note(f"sampling rate: {rate:g} samples per second, from {quoted(name)}")
     if rate is None or rate <= 0:
         raise InputError(
             "times", "a sampling rate for times in samples", rate or "none", "Say it with --sampling-rate."
@@ -133,14 +142,14 @@ def find_bin_width(v: Variables) -> tuple[float, str] | None:
     if stated is not None:
         for name in found:
             if not np.isclose(v.scalar(v.use(name)), stated):
-                v.note(f"bin width: {stated:g} s as given; the file's {tidy(name)} is {v.scalar(name):g}")
+                v.note(f"bin width: {stated:g} s as given; the file's {quoted(name)} is {v.scalar(name):g}")
         return stated, flag("counts_bin_width")
     if not found:
         return None
     width = v.scalar(v.use(found[0]))
     if width <= 0:
-        raise InputError(tidy(found[0]), "a bin width above zero", width, "Say it with --counts-bin-width.")
-    return width, tidy(found[0])
+        raise InputError(quoted(found[0]), "a bin width above zero", width, "Say it with --counts-bin-width.")
+    return width, quoted(found[0])
 
 
 def read_bins(v: Variables, n_rows: int) -> Bins:
@@ -159,12 +168,13 @@ def read_bins(v: Variables, n_rows: int) -> Bins:
     width, source = stated
     if v.options.time_unit is not None and v.options.counts_bin_width is None:
         width *= read_seconds_per_unit(v)
-    _check_width(width, source)
+    check_width(width, source)
     v.note(f"time: row number times the bin width of {width:g} s ({source}), from 0")
     return Bins(0.0, width, np.arange(n_rows))
 
 
-def _check_width(width: float, source: str) -> None:
+def check_width(width: float, source: str) -> None:
+    """Refuse a bin width that must be in another unit."""
     if width > WIDEST:
         raise InputError(
             source,
@@ -178,7 +188,7 @@ def _bins_from_times(v: Variables, name: str, n_rows: int, stated: tuple[float, 
     times = v.vector(name).astype(np.float64) * read_seconds_per_unit(v)
     if len(times) not in (n_rows, n_rows + 1):
         raise InputError(
-            tidy(name),
+            quoted(name),
             f"{n_rows} times, one per bin",
             len(times),
             "Name another variable with --time, or number the bins with --time none.",
@@ -187,25 +197,25 @@ def _bins_from_times(v: Variables, name: str, n_rows: int, stated: tuple[float, 
     step = _usual_step(times)
     width = _agree(v, name, step, stated)
     if len(times) == n_rows + 1:
-        v.note(f"time: {tidy(name)} read as the {n_rows + 1} edges of the bins")
+        v.note(f"time: {quoted(name)} read as the {n_rows + 1} edges of the bins")
     else:
-        v.note(f"time: {tidy(name)} read as the start of each bin")
+        v.note(f"time: {quoted(name)} read as the start of each bin")
     slots = _find_slots(name, times, width)[:n_rows]
     bins = Bins(float(times[0]), width, slots)
     if bins.n_bins > n_rows:
-        v.note(f"time: {len(bins.observed) - 1} gaps in {tidy(name)}; nothing was observed in them")
+        v.note(f"time: {len(bins.observed) - 1} gaps in {quoted(name)}; nothing was observed in them")
     return bins
 
 
 def _check_increasing(name: str, times: np.ndarray) -> None:
     remedy = "Correct them, or number the bins with --time none."
     if not np.isfinite(times).all():
-        raise InputError(tidy(name), "finite times", "NaN or infinity", remedy)
+        raise InputError(quoted(name), "finite times", "NaN or infinity", remedy)
     falls = np.flatnonzero(np.diff(times) <= 0)
     if len(falls):
         i = falls[0]
         raise InputError(
-            tidy(name), "times that increase", f"{times[i + 1]:g} after {times[i]:g} (row {i + 1})", remedy
+            quoted(name), "times that increase", f"{times[i + 1]:g} after {times[i]:g} (row {i + 1})", remedy
         )
 
 
@@ -226,12 +236,12 @@ def _agree(v: Variables, name: str, step: float | None, stated: tuple[float, str
         width = round(step, 9)
         if width > WIDEST:
             raise InputError(
-                tidy(name),
+                quoted(name),
                 "times in seconds",
                 f"steps of {step:g}",
                 "Say their unit with --time-unit (ms, us, samples).",
             )
-        v.note(f"bin width: {width:g} s, the usual step of {tidy(name)}")
+        v.note(f"bin width: {width:g} s, the usual step of {quoted(name)}")
         return width
     width, source = stated
     per_unit = read_seconds_per_unit(v)
@@ -244,7 +254,7 @@ def _agree(v: Variables, name: str, step: float | None, stated: tuple[float, str
     if v.options.time_unit is None and 990 < ratio < 1010:
         remedy = "The times look like milliseconds: pass --time-unit ms."
     raise InputError(
-        tidy(name), f"steps of {width:g} s, the bin width ({source})", f"steps of {step:g} s", remedy
+        quoted(name), f"steps of {width:g} s, the bin width ({source})", f"steps of {step:g} s", remedy
     )
 
 
@@ -256,7 +266,7 @@ def _find_slots(name: str, times: np.ndarray, width: float) -> np.ndarray:
     if len(bad):
         i = bad[0]
         raise InputError(
-            tidy(name),
+            quoted(name),
             f"steps of whole bins of {width:g} s",
             f"{times[i + 1] - times[i]:g} s before row {i + 1}",
             "Bin the data on a regular grid, or number the bins with --time none.",
@@ -265,7 +275,7 @@ def _find_slots(name: str, times: np.ndarray, width: float) -> np.ndarray:
     drift = float(np.max(np.abs((times - times[0]) / width - slots), initial=0.0))
     if drift > 0.5:
         raise InputError(
-            tidy(name),
+            quoted(name),
             f"times that follow bins of {width:g} s",
             f"a drift of {drift:.2g} bins",
             "Say the exact width with --counts-bin-width, or number the bins with --time none.",

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from neurofs.errors import InputError
-from neurofs.loaders.bins import TIME_WORDS, Bins, read_bins
+from neurofs.errors import InputError, quoted
 from neurofs.loaders.behavior import BEHAVIOR_WORDS
+from neurofs.loaders.bins import TIME_WORDS, Bins, read_bins
 from neurofs.loaders.trial_tables import LABEL_WORDS
-from neurofs.loaders.variables import Variables, describe, is_numeric, tidy
+from neurofs.loaders.variables import Variables, describe, is_numeric
 
-__all__ = ["COUNT_WORDS", "find_counts", "is_table", "read_counts"]
+__all__ = ["COUNT_WORDS", "as_counts", "find_counts", "is_table", "read_counts"]
 
 COUNT_WORDS = (
     "counts",
@@ -56,12 +56,12 @@ def read_counts(v: Variables, name: str) -> tuple[np.ndarray, Bins]:
     table = v.numbers(name)
     if table.ndim != 2:
         raise InputError(
-            tidy(name), "a table of counts, time by channel", describe(table), "Name another with --counts."
+            quoted(name), "a table of counts, time by channel", describe(table), "Name another with --counts."
         )
     orientation = v.ask("orientation") or _find_orientation(v, name, table.shape)
     counts = table if orientation == "time-by-channel" else table.T
     bins = read_bins(v, len(counts))
-    return _as_counts(v, name, counts, bins.width), bins
+    return as_counts(v, name, counts, bins.width), bins
 
 
 def _find_orientation(v: Variables, name: str, shape: tuple[int, ...]) -> str:
@@ -74,11 +74,11 @@ def _find_orientation(v: Variables, name: str, shape: tuple[int, ...]) -> str:
         ]
         if shape[0] != shape[1] and sum(w is not None for w in witnesses) == 1:
             axis = 0 if witnesses[0] else 1
-            witness = tidy(witnesses[axis])
-            v.note(f"counts: {tidy(name)} read as {_AXES[axis]} because {witness} has length {shape[axis]}")
+            witness = quoted(witnesses[axis])
+            v.note(f"counts: {quoted(name)} read as {_AXES[axis]} because {witness} has length {shape[axis]}")
             return _AXES[axis]
     raise InputError(
-        tidy(name),
+        quoted(name),
         "one way to read it",
         f"shape {shape}: {shape[0]} bins of {shape[1]} channels, or {shape[1]} bins of {shape[0]} channels",
         "Say --orientation time-by-channel or channel-by-time.",
@@ -89,10 +89,10 @@ def _has_length(value: np.ndarray, length: int) -> bool:
     return value.ndim <= 2 and value.size > 1 and length in value.shape
 
 
-def _as_counts(v: Variables, name: str, counts: np.ndarray, width: float) -> np.ndarray:
+def as_counts(v: Variables, name: str, counts: np.ndarray, width: float) -> np.ndarray:
     """Return whole numbers of spikes; rates only if the user says that they are rates."""
     if v.ask("counts_unit") == "Hz":
-        v.note(f"counts: {tidy(name)} is in Hz, multiplied by the bin width of {width:g} s")
+        v.note(f"counts: {quoted(name)} is in Hz, multiplied by the bin width of {width:g} s")
         counts = counts * width
         rounded = np.rint(counts)
         if not np.allclose(counts, rounded, atol=1e-3):
@@ -108,7 +108,7 @@ def _refuse_fractions(name: str, counts: np.ndarray) -> None:
     if fractions.any():
         row, channel = np.argwhere(fractions)[0]
         raise InputError(
-            tidy(name),
+            quoted(name),
             "whole numbers of spikes",
             f"{counts[row, channel]:g} (bin {row}, channel {channel})",
             "If these are rates in spikes per second, pass --counts-unit Hz.",

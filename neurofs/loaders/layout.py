@@ -8,21 +8,20 @@ behavior stored per bin sits in the middle of its bin; bins in `.mat` files are 
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from neurofs.errors import InputError
+from neurofs.errors import InputError, quoted
 from neurofs.loaders.behavior import Clock, read_behavior
 from neurofs.loaders.bins import TIME_WORDS, Bins, read_seconds_per_unit
 from neurofs.loaders.counts import find_counts, read_counts
 from neurofs.loaders.spike_lists import find_channel_names, find_spikes, read_spikes
 from neurofs.loaders.trial_structs import find_trial_structs, read_trial_structs
 from neurofs.loaders.trial_tables import add_conditions, read_trials
-from neurofs.loaders.variables import Variables, is_numeric, is_texts, listed, tidy, word
+from neurofs.loaders.variables import Variables, is_numeric, is_texts, listed, require_name, word
 from neurofs.recording import Recording
 
 __all__ = ["interpret"]
@@ -47,8 +46,7 @@ def interpret(v: Variables, name: str) -> Recording:
     name = v.ask("name") or name
     structs = find_trial_structs(v)
     content = read_trial_structs(v, structs) if structs else _read_plain(v)
-    channels = content["channels"]
-    content = _leave_out_channels(v, content | {"channels": channels})
+    content = _leave_out_channels(v, content)
     v.refuse_unused_options()
     v.note_unused_variables()
     return Recording(name, notes=v.notes, **content)
@@ -102,7 +100,7 @@ def _choose_neural(v: Variables) -> tuple[str, str]:
     found = [("spikes", name) for name in find_spikes(v)] + [("counts", name) for name in find_counts(v)]
     if len(found) == 1:
         kind, name = found[0]
-        v.note(f"{kind}: taken from {tidy(name)}")
+        v.note(f"{kind}: taken from {quoted(name)}")
         return found[0]
     if not found:
         raise InputError(
@@ -115,13 +113,13 @@ def _choose_neural(v: Variables) -> tuple[str, str]:
     raise InputError(
         "variables",
         "one with spike times or counts",
-        f"{tidy(first[1])} ({first[0]}) and {tidy(second[1])} ({second[0]})",
+        f"{quoted(first[1])} ({first[0]}) and {quoted(second[1])} ({second[0]})",
         f"Choose with --{first[0]} {_bare(first[1])} or --{second[0]} {_bare(second[1])}.",
     )
 
 
 def _bare(name: str) -> str:
-    return tidy(name)[1:-1]
+    return quoted(name)[1:-1]
 
 
 def _read_observed(v: Variables) -> dict[str, Any]:
@@ -142,7 +140,9 @@ def _find_clocks(v: Variables, neural: Neural) -> list[Clock]:
         else v.find(TIME_WORDS, lambda x: is_numeric(x) and x.size == max(x.shape, default=0))
     )
     per_unit = read_seconds_per_unit(v)
-    return [Clock(v.vector(v.use(name)) * per_unit, tidy(name)) for name in names if v.values[name].size > 1]
+    return [
+        Clock(v.vector(v.use(name)) * per_unit, quoted(name)) for name in names if v.values[name].size > 1
+    ]
 
 
 def _channel_table(v: Variables, neural: Neural) -> pd.DataFrame:
@@ -186,15 +186,7 @@ def _leave_out_channels(v: Variables, content: dict[str, Any]) -> dict[str, Any]
     names = channels["name"].tolist()
     excluded = v.ask("exclude_channels")
     for name in excluded:
-        if name not in names:
-            near = difflib.get_close_matches(name, names, n=1)
-            hint = f"Did you mean {tidy(near[0])}? " if near else ""
-            raise InputError(
-                f"--exclude-channels {name}",
-                "a channel",
-                "no such channel",
-                f"{hint}There are: {listed(names)}.",
-            )
+        require_name(name, names, "--exclude-channels", "a channel")
     if not excluded:
         return content
     keep = [i for i, name in enumerate(names) if name not in excluded]

@@ -12,16 +12,15 @@ import zlib
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
 import scipy.io
 import scipy.sparse
 from scipy.io.matlab import MatlabFunction, MatlabObject, MatlabOpaque, MatReadError
 
 from neurofs.config import LoadOptions
-from neurofs.errors import InputError, printable
+from neurofs.errors import InputError, printable, quoted
 from neurofs.loaders.layout import interpret
 from neurofs.loaders.sizes import Budget, count_bytes
-from neurofs.loaders.variables import Variables, flatten, tidy
+from neurofs.loaders.variables import LeftOut, Variables, drop_left_out, flatten
 from neurofs.recording import Recording
 
 __all__ = ["read", "read_variables"]
@@ -44,10 +43,6 @@ _DAMAGE = (
 )
 
 
-class LeftOut:
-    """Something in a file that is neither numbers, text, cell nor struct."""
-
-
 def read(path: Path, options: LoadOptions) -> Recording:
     """Return the recording in a MATLAB file."""
     values, notes = read_variables(path)
@@ -64,9 +59,7 @@ def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:
         raw, notes = _read_with_scipy(path)
     flat: dict[str, Any] = {}
     flatten(raw, "", flat)
-    left_out = [name for name, value in flat.items() if isinstance(value, LeftOut)]
-    notes += [f"left out {tidy(name)}: it is an object or a function handle" for name in left_out]
-    return {name: value for name, value in flat.items() if name not in left_out}, notes
+    return drop_left_out(flat, notes), notes
 
 
 def is_version_73(path: Path) -> bool:
@@ -129,14 +122,14 @@ def _check_shapes(stream: BinaryIO, size: int) -> None:
     budget = Budget()
     for name, shape, kind in scipy.io.whosmat(stream):
         if kind != "sparse":
-            budget.take(tidy(name), count_bytes(shape, 1), size)
+            budget.take(quoted(name), count_bytes(shape, 1), size)
 
 
 def _convert(value: Any, name: str, budget: Budget) -> Any:
     """Return what scipy read as plain arrays, text, lists and dicts."""
-    budget.step(tidy(name))
+    budget.step(quoted(name))
     if scipy.sparse.issparse(value):
-        budget.take(tidy(name), count_bytes(value.shape, value.dtype.itemsize), value.data.nbytes + 1)
+        budget.take(quoted(name), count_bytes(value.shape, value.dtype.itemsize), value.data.nbytes + 1)
         return value.toarray()
     if isinstance(value, (MatlabFunction, MatlabObject, MatlabOpaque)):
         return LeftOut()

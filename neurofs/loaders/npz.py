@@ -11,10 +11,10 @@ import numpy as np
 from numpy.lib import format as npy
 
 from neurofs.config import LoadOptions
-from neurofs.errors import InputError
+from neurofs.errors import InputError, quoted
 from neurofs.loaders.layout import interpret
 from neurofs.loaders.sizes import Budget, count_bytes
-from neurofs.loaders.variables import Variables, tidy
+from neurofs.loaders.variables import Variables
 from neurofs.recording import Recording
 
 __all__ = ["read", "read_variables"]
@@ -39,9 +39,9 @@ def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:
             for info in archive.infolist():
                 name = info.filename.removesuffix(".npy")
                 if name == info.filename:
-                    notes.append(f"left out {tidy(name)}: it is not an array")
+                    notes.append(f"left out {quoted(name)}: it is not an array")
                 elif name in values:
-                    raise InputError(tidy(name), "one array of this name", "two", "Rename one of them.")
+                    raise InputError(quoted(name), "one array of this name", "two", "Rename one of them.")
                 else:
                     _add(values, name, _read_array(archive, info, name, budget))
     except _DAMAGE as error:
@@ -60,7 +60,7 @@ def _add(values: dict[str, Any], name: str, array: np.ndarray) -> None:
 
 
 def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, budget: Budget) -> np.ndarray:
-    where = f"array {tidy(name)}"
+    where = f"array {quoted(name)}"
     budget.take(where, info.file_size, info.compress_size)
     with archive.open(info) as stream:
         shape, fortran, dtype = _read_header(stream, where)

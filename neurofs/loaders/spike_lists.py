@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from neurofs.errors import InputError
+from neurofs.errors import InputError, quoted
 from neurofs.loaders.bins import read_seconds_per_unit
-from neurofs.loaders.variables import Variables, describe, is_numeric, is_texts, tidy, word
+from neurofs.loaders.variables import Variables, describe, is_numeric, is_texts, word
 
 __all__ = ["SPIKE_WORDS", "find_spikes", "is_ragged", "read_spikes"]
 
@@ -109,7 +109,7 @@ def _read_lists(v: Variables, name: str) -> tuple[list[np.ndarray], list[str] | 
         return value, None
     if not _is_line(value):
         raise InputError(
-            tidy(name),
+            quoted(name),
             "a list of spike times per channel, or one long list",
             describe(value),
             "Name another variable with --spikes, or this one with --counts if it holds counts.",
@@ -124,7 +124,7 @@ def _split(v: Variables, name: str, times: np.ndarray) -> tuple[list[np.ndarray]
             return _split_at(v.vector(v.use(name + end)), times, name + end), None
     labels = v.find_one("spike_channels", CHANNEL_WORDS, lambda value: _per_spike(value, len(times)))
     if labels is None:
-        v.note(f"spikes: {tidy(name)} read as one channel; no variable says the channel of each spike")
+        v.note(f"spikes: {quoted(name)} read as one channel; no variable says the channel of each spike")
         return [times], None
     return _split_by(v, labels, times)
 
@@ -132,7 +132,7 @@ def _split(v: Variables, name: str, times: np.ndarray) -> tuple[list[np.ndarray]
 def _split_at(ends: np.ndarray, times: np.ndarray, name: str) -> list[np.ndarray]:
     if (np.diff(ends) < 0).any() or (len(ends) and (ends[0] < 0 or ends[-1] != len(times))):
         raise InputError(
-            tidy(name),
+            quoted(name),
             f"increasing ends of each channel's spikes, up to {len(times)}",
             f"{ends[-1]} at the end",
             "Correct it, or name the channel of each spike with --spike-channels.",
@@ -144,14 +144,16 @@ def _split_by(v: Variables, name: str, times: np.ndarray) -> tuple[list[np.ndarr
     value = v.values[name]
     labels = np.asarray(value if is_texts(value) else v.vector(name)).reshape(-1)
     if len(labels) != len(times):
-        raise InputError(tidy(name), f"{len(times)} channels, one per spike", len(labels), "Name another.")
+        raise InputError(quoted(name), f"{len(times)} channels, one per spike", len(labels), "Name another.")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise InputError(tidy(name), "a channel for every spike", "NaN", "Remove these spikes.")
+        raise InputError(quoted(name), "a channel for every spike", "NaN", "Remove these spikes.")
     known = find_channel_names(v)
     if known is not None and labels.dtype.kind != "U":
         return _split_by_number(v, name, times, labels, len(known)), None
     found, index = np.unique(labels, return_inverse=True)
-    v.note(f"channels: the {len(found)} different values of {tidy(name)}; one without spikes cannot be seen")
+    v.note(
+        f"channels: the {len(found)} different values of {quoted(name)}; one without spikes cannot be seen"
+    )
     return _group(times, index, len(found)), [_label(x) for x in found]
 
 
@@ -164,12 +166,12 @@ def _split_by_number(
 ) -> list[np.ndarray]:
     asked = v.ask("index_base")
     base = v.index_base if asked is None else asked
-    v.note(f"channels: numbered from {base} in {tidy(name)}")
+    v.note(f"channels: numbered from {base} in {quoted(name)}")
     index = labels - np.asarray(base, dtype=np.int64)
     bad = np.flatnonzero((index < 0) | (index >= n_channels) | (index != np.rint(index)))
     if len(bad):
         raise InputError(
-            f"{tidy(name)}, spike {bad[0]}",
+            f"{quoted(name)}, spike {bad[0]}",
             f"a channel from {base} to {n_channels - 1 + base}",
             labels[bad[0]],
             "Check --index-base, or which variable names the channels.",
@@ -204,7 +206,7 @@ def _read_unit(v: Variables, name: str, lists: list[np.ndarray]) -> float:
     if v.options.time_unit is None and _look_like_samples(lists):
         largest = max(float(times.max()) for times in lists if len(times.reshape(-1)))
         raise InputError(
-            tidy(name),
+            quoted(name),
             "spike times in seconds",
             f"only whole numbers, up to {largest:.10g}",
             "Say --time-unit samples and --sampling-rate RATE, or --time-unit ms (or s).",

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from neurofs.errors import InputError
+from neurofs.errors import InputError, quoted
 from neurofs.loaders.behavior import fit_table
 from neurofs.loaders.bins import Bins, read_seconds_per_unit
-from neurofs.loaders.variables import Variables, describe, flag, is_numeric, is_texts, tidy, word
+from neurofs.loaders.variables import Variables, describe, flag, is_numeric, is_texts, word
 from neurofs.recording import default_columns
 
 __all__ = ["LABEL_WORDS", "add_conditions", "read_trials"]
@@ -52,7 +52,7 @@ def _trials_from_labels(v: Variables, name: str, bins: Bins) -> pd.DataFrame:
     labels = np.asarray(v.values[name]).reshape(-1)
     if len(labels) != bins.n_rows:
         raise InputError(
-            tidy(name), f"{bins.n_rows} labels, one per bin", len(labels), f"Check {flag('trial')}."
+            quoted(name), f"{bins.n_rows} labels, one per bin", len(labels), f"Check {flag('trial')}."
         )
     inside = _is_inside(v, name, labels)
     changes = np.flatnonzero((labels[1:] != labels[:-1]) | (inside[1:] != inside[:-1])) + 1
@@ -60,7 +60,7 @@ def _trials_from_labels(v: Variables, name: str, bins: Bins) -> pd.DataFrame:
     last = np.concatenate([changes, [len(labels)]]) - 1
     first, last = first[inside[first]], last[inside[first]]
     _refuse_return(name, labels[first], first)
-    v.note(f"trials: {len(first)} runs of the same label in {tidy(name)}")
+    v.note(f"trials: {len(first)} runs of the same label in {quoted(name)}")
     return pd.DataFrame(
         {
             "start": [bins.edge(s) for s in bins.slots[first]],
@@ -76,7 +76,9 @@ def _is_inside(v: Variables, name: str, labels: np.ndarray) -> np.ndarray:
         return np.ones(len(labels), dtype=bool)
     inside = labels >= 0
     if not inside.all():
-        v.note(f"trials: {int((~inside).sum())} bins with a missing or negative {tidy(name)} are in no trial")
+        v.note(
+            f"trials: {int((~inside).sum())} bins with a missing or negative {quoted(name)} are in no trial"
+        )
     return inside
 
 
@@ -85,7 +87,7 @@ def _refuse_return(name: str, labels: np.ndarray, first: np.ndarray) -> None:
     if again.any():
         i = int(np.argmax(again))
         raise InputError(
-            tidy(name),
+            quoted(name),
             "each trial in one piece",
             f"label {labels[i]} again at row {first[i]}",
             "Give every trial its own label, NaN between trials, or pass --no-trials.",
@@ -98,7 +100,7 @@ def _trials_from_starts(v: Variables, name: str, bins: Bins | None, stop: float)
     stops = None if stop_name is None else v.vector(stop_name).astype(np.float64)
     if stops is not None and len(stops) != len(starts):
         raise InputError(
-            tidy(stop_name),
+            quoted(stop_name),
             f"{len(starts)} ends, one per trial",
             len(stops),
             "Name another with --trial-stop.",
@@ -106,7 +108,7 @@ def _trials_from_starts(v: Variables, name: str, bins: Bins | None, stop: float)
     for which, values in ((name, starts), (stop_name, stops)):
         if values is not None and not np.isfinite(values).all():
             raise InputError(
-                tidy(which), "finite numbers", f"{values[~np.isfinite(values)][0]}", "Correct them."
+                quoted(which), "finite numbers", f"{values[~np.isfinite(values)][0]}", "Correct them."
             )
     if _starts_are_bins(v, name, starts, bins):
         assert bins is not None
@@ -118,10 +120,10 @@ def _trials_from_starts(v: Variables, name: str, bins: Bins | None, stop: float)
         _check_order(name, starts)
         stops = np.append(starts[1:], max(stop, np.nextafter(starts[-1], np.inf)))
         v.note(
-            f"trials: {len(starts)} from {tidy(name)}; each ends where the next begins, the last at the end"
+            f"trials: {len(starts)} from {quoted(name)}; each ends where the next begins, the last at the end"
         )
     else:
-        v.note(f"trials: {len(starts)} from {tidy(name)} to {tidy(stop_name)}")
+        v.note(f"trials: {len(starts)} from {quoted(name)} to {quoted(stop_name)}")
     return pd.DataFrame({"start": starts, "stop": stops})
 
 
@@ -130,7 +132,7 @@ def _check_order(name: str, starts: np.ndarray) -> None:
     if len(falls):
         i = falls[0]
         raise InputError(
-            tidy(name),
+            quoted(name),
             "starts that increase",
             f"{starts[i + 1]:g} after {starts[i]:g}",
             "Sort them, or give the ends too with --trial-stop.",
@@ -150,7 +152,7 @@ def _starts_are_bins(v: Variables, name: str, starts: np.ndarray, bins: Bins | N
     if starts.max() > bins.stop:
         return True
     raise InputError(
-        tidy(name),
+        quoted(name),
         "trial starts as times or as bins",
         f"whole numbers up to {starts.max():g}, which could be either",
         "Say --trial-unit time or bin.",
@@ -167,16 +169,16 @@ def _bins_to_times(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     asked = v.ask("index_base")
     base = v.index_base if asked is None else asked
-    v.note(f"trials: bins of {tidy(name)} are numbered from {base}")
+    v.note(f"trials: bins of {quoted(name)} are numbered from {base}")
     rows = _check_rows(name, starts - base, bins.n_rows - 1, base)
     if stops is None:
         return _row_edges(bins, rows), None
     last = _check_rows(str(stop_name), stops - base, bins.n_rows, base)
     if base == 1 and not (last[:-1] == rows[1:]).any():
-        v.note(f"trials: {tidy(stop_name)} read as the last bin of each trial, as in MATLAB's a:b")
+        v.note(f"trials: {quoted(stop_name)} read as the last bin of each trial, as in MATLAB's a:b")
         last = last + 1
     else:
-        v.note(f"trials: {tidy(stop_name)} read as the first bin after each trial")
+        v.note(f"trials: {quoted(stop_name)} read as the first bin after each trial")
     _check_rows(str(stop_name), last, bins.n_rows, base)
     ends = bins.start + (bins.slots[np.maximum(last - 1, 0)] + 1) * bins.width
     return _row_edges(bins, rows), np.where(last > 0, ends, bins.start)
@@ -190,7 +192,7 @@ def _check_rows(name: str, rows: np.ndarray, largest: int, base: int) -> np.ndar
     bad = np.flatnonzero((rows < 0) | (rows > largest) | (rows != np.rint(rows)))
     if len(bad):
         raise InputError(
-            f"{tidy(name)}, trial {bad[0]}",
+            f"{quoted(name)}, trial {bad[0]}",
             f"a bin from {base} to {largest + base}",
             f"{rows[bad[0]] + base:g}",
             "Check --index-base and --trial-unit.",
@@ -219,10 +221,12 @@ def add_conditions(v: Variables, trials: pd.DataFrame, bins: Bins | None, n_chan
             columns |= found
             v.use(name)
     if columns and not named:
-        v.note("conditions: " + ", ".join(tidy(c) for c in columns))
+        v.note("conditions: " + ", ".join(quoted(c) for c in columns))
     clash = next((c for c in columns if c in trials), None)
     if clash is not None:
-        raise InputError(tidy(clash), "another name for a condition", "a column of the trials", "Rename it.")
+        raise InputError(
+            quoted(clash), "another name for a condition", "a column of the trials", "Rename it."
+        )
     return trials.assign(**columns)
 
 
@@ -235,7 +239,9 @@ def _per_trial(v: Variables, name: str, n_trials: int, n_channels: int, named: b
     if not is_numeric(value) or value.ndim > 2 or n_trials not in value.shape or n_trials < 2:
         return None
     if named and value.ndim == 2 and value.shape[0] == value.shape[1]:
-        raise InputError(tidy(name), "one way to read it", f"shape {value.shape}", "Name its columns apart.")
+        raise InputError(
+            quoted(name), "one way to read it", f"shape {value.shape}", "Name its columns apart."
+        )
     if value.ndim == 2 and value.shape[0] == value.shape[1]:
         return None
     table = fit_table(v, name, n_trials)

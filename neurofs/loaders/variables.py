@@ -16,31 +16,24 @@ from typing import Any
 import numpy as np
 
 from neurofs.config import LoadOptions
-from neurofs.errors import InputError, printable
+from neurofs.errors import InputError, printable, quoted
 
 __all__ = [
+    "LeftOut",
     "Variables",
     "describe",
+    "drop_left_out",
     "flag",
     "flatten",
     "is_numeric",
     "is_text",
     "is_texts",
     "listed",
-    "tidy",
+    "require_name",
     "word",
 ]
 
 MAX_LISTED = 12
-
-
-def tidy(name: object) -> str:
-    """Return a name from a file, quoted and safe to print.
-
-    >>> tidy("spikes")
-    "'spikes'"
-    """
-    return f"'{printable(name)}'"
 
 
 def listed(names: Iterable[object]) -> str:
@@ -68,6 +61,22 @@ def flag(key: str) -> str:
     return "--" + key.replace("_", "-")
 
 
+def require_name(name: str, known: Iterable[str], option: str, kind: str) -> str:
+    """Return `name` if it is known, else raise an error with the nearest name and what there is.
+
+    >>> require_name("vel", ["hand_vel", "pos"], "--behavior", "a variable")
+    Traceback (most recent call last):
+    neurofs.errors.InputError: --behavior vel: expected a variable; found no such name. Did you mean \
+'hand_vel'? There are: hand_vel, pos.
+    """
+    known = list(known)
+    if name in known:
+        return name
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f"Did you mean {quoted(near[0])}? " if near else ""
+    raise InputError(f"{option} {name}", kind, "no such name", f"{hint}There are: {listed(known)}.")
+
+
 def is_numeric(value: Any) -> bool:
     """Tell whether a value is an array of real numbers."""
     return isinstance(value, np.ndarray) and value.dtype.kind in "buif"
@@ -90,6 +99,17 @@ def flatten(value: Any, name: str, into: dict[str, Any]) -> None:
             flatten(item, f"{name}.{key}" if name else str(key), into)
     else:
         into[name] = value
+
+
+class LeftOut:
+    """Something in a file that is neither numbers nor text, cell nor struct."""
+
+
+def drop_left_out(flat: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+    """Return the variables without those that cannot be read, and note these."""
+    left_out = [name for name, value in flat.items() if isinstance(value, LeftOut)]
+    notes += [f"left out {quoted(name)}: neither numbers nor text" for name in left_out]
+    return {name: value for name, value in flat.items() if name not in left_out}
 
 
 class Variables:
@@ -127,16 +147,7 @@ class Variables:
 
     def require(self, name: str, key: str) -> str:
         """Return `name` if there is such a variable, else say which there are."""
-        if name in self.values:
-            return name
-        near = difflib.get_close_matches(name, self.values, n=1, cutoff=0.5)
-        hint = f"Did you mean {tidy(near[0])}? " if near else ""
-        raise InputError(
-            f"{flag(key)} {name}",
-            "a variable of the file",
-            "no such variable",
-            f"{hint}It has: {listed(self.values)}.",
-        )
+        return require_name(name, self.values, flag(key), "a variable of the file")
 
     def use(self, name: str) -> str:
         """Mark a variable as used and return its name."""
@@ -162,7 +173,7 @@ class Variables:
         found = self.find(words, fits)
         if len(found) > 1 and word(found[0]) == word(found[1]):
             raise InputError(
-                f"{tidy(found[0])} and {tidy(found[1])}",
+                f"{quoted(found[0])} and {quoted(found[1])}",
                 "one variable of this kind",
                 "two",
                 f"Choose with {flag(key)}.",
@@ -173,7 +184,7 @@ class Variables:
         """Return a variable as an array of real numbers."""
         value = self.values[name]
         if not is_numeric(value):
-            raise InputError(tidy(name), "numbers", describe(value), "Name another variable.")
+            raise InputError(quoted(name), "numbers", describe(value), "Name another variable.")
         return value
 
     def vector(self, name: str) -> np.ndarray:
@@ -181,7 +192,7 @@ class Variables:
         array = self.numbers(name)
         if sum(n != 1 for n in array.shape) > 1:
             raise InputError(
-                tidy(name), "one list of numbers", f"shape {array.shape}", "Name another variable."
+                quoted(name), "one list of numbers", f"shape {array.shape}", "Name another variable."
             )
         return array.reshape(-1)
 
@@ -189,7 +200,7 @@ class Variables:
         """Return a variable as one finite number."""
         array = self.numbers(name)
         if array.size != 1 or not np.isfinite(array).all():
-            raise InputError(tidy(name), "one finite number", describe(array), "Name another variable.")
+            raise InputError(quoted(name), "one finite number", describe(array), "Name another variable.")
         return float(array.reshape(-1)[0])
 
     def text(self, name: str) -> str | None:
