@@ -12,7 +12,7 @@ __all__ = ["peak_memory"]
 def peak_memory() -> int:
     """Return the largest resident memory of this process so far, in bytes.
 
-    Linux tells it for the program itself; elsewhere the figure may include that of the parent before the start.
+    Linux tells it for the program itself; elsewhere the figure may include the parent before the start.
     """
     status = Path("/proc/self/status")
     if status.exists():
