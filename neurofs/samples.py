@@ -81,7 +81,7 @@ class Samples:
     def from_counts(cls, counts: Any, n_lags: int, rows: Any = None) -> Samples:
         """Windows of `n_lags` bins over `counts` (time, channel), without a copy if it is float32 in C order.
 
-        `rows` are the newest bins of the windows, by default every bin that has ``n_lags - 1`` bins before it.
+        `rows` are the newest bins of the windows; by default all that have ``n_lags - 1`` bins before them.
         """
         counts = np.ascontiguousarray(counts, dtype=np.float32)
         if counts.ndim != 2:
