@@ -1,7 +1,7 @@
 """`Selector`: what all selectors share, so that each one only has to score features.
 
-A selector is a scikit-learn estimator. Its own work is one method, `_weigh(samples, Y, groups)`, which returns a
-weight ≥ 0 per feature; from it follow `weights_`, `order_`, `ranking_`, `get_support` and `transform`.
+A selector is a scikit-learn estimator. Its own work is one method, `_weigh(samples, Y, groups)`, which
+returns a weight ≥ 0 per feature; from it follow `weights_`, `order_`, `ranking_`, `get_support` and `transform`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Selector"]
 LARGEST = 1e18  # squares of larger numbers, summed over features, overflow float32
 
 
-class Selector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
+class Selector(SelectorMixin, BaseEstimator):
     """Base of the selectors; see the module.
 
     Attributes
@@ -88,7 +88,7 @@ class Selector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(n, Real) and not isinstance(n, Integral) and 0 < float(n) <= 1:
             return max(1, int(float(n) * n_features))
         raise ValueError(
-            f"n_features_to_select must be None, an integer from 1 to {n_features}, or a fraction; found {n!r}"
+            f"n_features_to_select must be None, a number from 1 to {n_features}, or a fraction; found {n!r}"
         )
 
     def _get_support_mask(self) -> np.ndarray:

@@ -41,8 +41,8 @@ class RGS(Selector):
     n_neighbors : "auto", "log2" or int
         k. "auto" takes half of the rows, at most 30; "log2" the published ⌈log2 m⌉.
     beta : "adaptive", "auto" or float
-        Width of the Gaussian: `beta_factor` times the mean distance of each row's own neighbors, recomputed all
-        the time; one such value for all rows, taken before the first step; or a number.
+        Width of the Gaussian: `beta_factor` times the mean distance of each row's own neighbors, recomputed
+        all the time; one such value for all rows, taken before the first step; or a number.
     step_size : "auto" or float
         η, for targets of unit variance. "auto" is 2, and less below 100 features.
     n_epochs : "auto" or int
@@ -226,7 +226,6 @@ class _Problem:
             width,
             self.adaptive,
             self.step,
-            0.0,
             LIMIT,
             w,
         )
