@@ -1,7 +1,7 @@
 """`Selector`: what all selectors share, so that each one only has to score features.
 
 A selector is a scikit-learn estimator. Its own work is one method, `_weigh(samples, Y, groups)`, which
-returns a weight ≥ 0 per feature; from it follow `weights_`, `order_`, `ranking_`, `get_support` and `transform`.
+returns a weight ≥ 0 per feature; all else (`order_`, `ranking_`, `get_support`, `transform`) follows.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Selector(SelectorMixin, BaseEstimator):
                 f"{type(self).__name__} needs at least 2 samples; found n_samples = {len(samples)}"
             )
         if isinstance(X, Samples):
-            check_range(samples.flat)
+            check_range(samples.flat[covered(samples)])
         return samples, np.ascontiguousarray(y, dtype=np.float64).reshape(len(samples), -1)
 
     def _count_selected(self, n_features: int) -> int:
@@ -113,6 +113,14 @@ class Selector(SelectorMixin, BaseEstimator):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
+
+
+def covered(samples: Samples) -> np.ndarray:
+    """Return which numbers of the buffer lie in some window; the others may be anything."""
+    edges = np.zeros(samples.flat.size + 1, np.int32)
+    np.add.at(edges, samples.starts, 1)
+    np.add.at(edges, samples.starts + samples.n_features, -1)
+    return np.cumsum(edges[:-1]) > 0
 
 
 def check_range(values: np.ndarray) -> None:
