@@ -64,7 +64,7 @@ class Selector(SelectorMixin, BaseEstimator):
         else:
             if y is None:
                 raise ValueError(
-                    f"requires y to be passed, but the target y of {type(self).__name__} is None"
+                    f"{type(self).__name__} requires y to be passed, but the target y is None"
                 )
             X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
             check_range(X)

@@ -138,6 +138,9 @@ class RGS(Selector):
         self.n_epochs_ = max(len(run.losses) - 1 for run in runs)
         self.loss_curve_ = mean_curve([run.losses for run in runs])
         weights = np.array([run.weights for run in runs])
+        idle = constant_features(samples)
+        if not idle.all():
+            weights[:, idle] = 0.0
         if problem.adaptive:
             weights /= weights.max(axis=1, keepdims=True)
         self.output_weights_ = np.repeat(weights, Y.shape[1] // len(weights), axis=0)
@@ -255,6 +258,12 @@ class _Problem:
         loss = float(((Y[rows] - predicted)[has] ** 2).sum(axis=1).mean())
         beta = width * float(distance[has].mean()) if self.adaptive else width
         return loss, beta
+
+
+def constant_features(samples: Samples) -> np.ndarray:
+    """Return which features never change: no step moves their weight, which therefore means nothing."""
+    columns = (samples.flat[samples.starts + f] for f in range(samples.n_features))
+    return np.array([column.min() == column.max() for column in columns])
 
 
 def standardised(Y: np.ndarray) -> np.ndarray:
