@@ -63,7 +63,7 @@ def test_array_frame_and_samples_agree():
         np.testing.assert_array_equal(fit.weights_, fits[0].weights_)
     assert fits[1].get_feature_names_out().tolist() == [f"channel {i}" for i in np.sort(fits[1].order_[:3])]
     np.testing.assert_array_equal(fits[2].transform(Samples.from_array(X)), fits[0].transform(X))
-    with pytest.raises(ValueError, match="20 features|expects 20"):
+    with pytest.raises(ValueError, match="expects 20"):
         fits[2].transform(Samples.from_array(X[:, :5]))
 
 

@@ -63,9 +63,7 @@ class Selector(SelectorMixin, BaseEstimator):
             y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         else:
             if y is None:
-                raise ValueError(
-                    f"{type(self).__name__} requires y to be passed, but the target y is None"
-                )
+                raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
             X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
             check_range(X)
             samples = Samples.from_array(X)
