@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from neurofs.errors import InputError, quoted
-from neurofs.loaders.behavior import Clock, read_behavior
+from neurofs.loaders.behavior import Clock, find_shared_clock, is_line, read_behavior, read_clock
 from neurofs.loaders.bins import TIME_WORDS, Bins, read_seconds_per_unit
 from neurofs.loaders.counts import find_counts, read_counts
 from neurofs.loaders.spike_lists import find_channel_names, find_spikes, read_spikes
@@ -60,10 +60,11 @@ def _read_plain(v: Variables) -> dict[str, Any]:
     if "observed" in content:
         stop = float(np.max(content["observed"]))
     trials = read_trials(v, neural.bins, stop)
+    clocks = _find_clocks(v, neural)
     if trials is not None:
-        content["trials"] = add_conditions(v, trials, neural.bins, neural.n_channels)
-    per_unit = 1.0 if neural.bins and v.options.behavior_time is None else read_seconds_per_unit(v)
-    content["behavior"] = read_behavior(v, _find_clocks(v, neural), per_unit)
+        taken = {neural.n_channels, *(len(clock.times) for clock in clocks)}
+        content["trials"] = add_conditions(v, trials, neural.bins, taken)
+    content["behavior"] = read_behavior(v, clocks)
     return content
 
 
@@ -130,19 +131,13 @@ def _read_observed(v: Variables) -> dict[str, Any]:
 
 
 def _find_clocks(v: Variables, neural: Neural) -> list[Clock]:
-    """Return the clocks that behavior may keep: that of the bins, or the time vectors of the file."""
+    """Return the clocks that behavior may keep: its own, then that of the bins or the file's times."""
+    shared = find_shared_clock(v)
     if neural.bins:
-        return [Clock(neural.bins.centers, "the counts")]
+        return [*shared, Clock(neural.bins.centers, "the counts")]
     wanted = v.named("time")
-    names = (
-        [wanted]
-        if wanted
-        else v.find(TIME_WORDS, lambda x: is_numeric(x) and x.size == max(x.shape, default=0))
-    )
-    per_unit = read_seconds_per_unit(v)
-    return [
-        Clock(v.vector(v.use(name)) * per_unit, quoted(name)) for name in names if v.values[name].size > 1
-    ]
+    names = [wanted] if wanted else [] if shared else v.find(TIME_WORDS, is_line)
+    return [*shared, *(read_clock(v, name) for name in names)]
 
 
 def _channel_table(v: Variables, neural: Neural) -> pd.DataFrame:
