@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -136,6 +136,15 @@ def make_options(kind: type[T], values: Mapping[str, Any], where: str = "options
 def _nearest(key: str, kind: type[_Options]) -> str:
     near = difflib.get_close_matches(str(key), kind.model_fields, n=1)
     return f"; did you mean {near[0]}?" if near else f". Known: {', '.join(kind.model_fields)}"
+
+
+def refuse_options(options: LoadOptions, known: Collection[str], kind: str) -> None:
+    """Raise a `UsageError` if an option was given that has no meaning for this kind of file."""
+    for key in LoadOptions.model_fields:
+        if key not in known and getattr(options, key) != LoadOptions.model_fields[key].default:
+            raise UsageError(
+                f"{key} has no meaning for {kind}; leave it out. Known there: {', '.join(sorted(known))}"
+            )
 
 
 def select_options(kind: type[T], options: _Options) -> T:

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from neurofs.errors import InputError
+from neurofs.errors import InputError, printable
 from neurofs.grid import TICK
 
-__all__ = ["InvalidRecording", "Recording", "Series", "find_gaps"]
+__all__ = ["InvalidRecording", "Recording", "Series", "find_gaps", "find_kept"]
 
 
 class InvalidRecording(InputError):
@@ -59,7 +59,7 @@ class Series:
                 f"times of shape {time.shape} and values of shape {values.shape}",
                 "Check the orientation of the series and which times belong to it.",
             )
-        columns = tuple(str(c) for c in self.columns) or default_columns(values.shape[1])
+        columns = tuple(str(c) for c in self.columns) or default_columns(self.name, values.shape[1])
         if len(columns) != values.shape[1] or len(set(columns)) != len(columns):
             raise InputError(
                 self.name,
@@ -82,8 +82,10 @@ class Series:
         return round(1.0 / self.interval, 6)
 
 
-def default_columns(n_columns: int) -> tuple[str, ...]:
-    """Return x, y, z for up to three columns, else their numbers."""
+def default_columns(name: str, n_columns: int) -> tuple[str, ...]:
+    """Return the series' own name for one column, x, y, z for up to three, else their numbers."""
+    if n_columns == 1:
+        return (name,)
     return tuple("xyz"[:n_columns]) if n_columns <= 3 else tuple(str(i) for i in range(n_columns))
 
 
@@ -229,6 +231,21 @@ def find_gaps(intervals: np.ndarray) -> np.ndarray:
     """
     gaps = np.column_stack([intervals[:-1, 1], intervals[1:, 0]])
     return gaps[gaps[:, 1] > gaps[:, 0]]
+
+
+def find_kept(names: Sequence[str], excluded: Sequence[str]) -> np.ndarray:
+    """Return the positions of the channels that are not excluded; every excluded name must exist.
+
+    >>> find_kept(["a", "b", "c"], ["b"])
+    array([0, 2])
+    """
+    known = [str(name) for name in names]
+    unknown = sorted(set(excluded) - set(known))
+    if unknown:
+        some = ", ".join(known[:8]) + (" …" if len(known) > 8 else "")
+        where = f"exclude_channels '{unknown[0]}'"
+        raise InputError(where, "the name of a channel", "no such channel", f"Names are {printable(some)}.")
+    return np.array([i for i, name in enumerate(known) if name not in set(excluded)], dtype=np.int64)
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

@@ -87,7 +87,8 @@ def derive_velocity(series: Series, trials: np.ndarray, bin_width: float) -> tup
         f"({size * series.interval:.3g} s)"
     )
     name, unit = f"{series.name}.velocity", f"{series.unit}/s" if series.unit else ""
-    return Series(name, series.time, velocity, series.columns, unit), note
+    columns = () if series.columns == (series.name,) else series.columns
+    return Series(name, series.time, velocity, columns, unit), note
 
 
 def _stretches(series: Series, trials: np.ndarray) -> list[slice]:

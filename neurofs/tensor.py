@@ -23,7 +23,7 @@ import xarray as xr
 
 from neurofs.errors import UsageError, printable, quoted
 from neurofs.grid import TICK, Grid
-from neurofs.recording import Recording
+from neurofs.recording import Recording, Series
 from neurofs.samples import Samples
 from neurofs.target import find_target, resample
 
@@ -259,12 +259,17 @@ def _build_target(
         series, note = find_target(name, recording.behavior, trials, grid.bin_width)
         values, columns, how = resample(series, grid)
         parts.append(values)
-        outputs += [f"{series.name}:{column}" for column in columns]
+        outputs += [_name_output(series, column) for column in columns]
         units += ["" if series.circular else series.unit] * len(columns)
         notes += [note] * bool(note) + [f"target {series.name!r}: {how}"]
     if len(set(outputs)) < len(outputs):
         raise UsageError(f"target: expected different outputs; found {_list_names(outputs)}")
     return np.column_stack(parts), outputs, units, notes
+
+
+def _name_output(series: Series, column: str) -> str:
+    own = len(series.columns) == 1 and series.name in (column, series.columns[0])
+    return column if own else f"{series.name}:{column}"
 
 
 def _find_valid(

@@ -16,7 +16,7 @@ from neurofs.errors import InputError, printable
 from neurofs.loaders.sizes import hash_file
 from neurofs.recording import InvalidRecording, Recording
 
-__all__ = ["FORMATS", "load"]
+__all__ = ["FORMATS", "demo_path", "hash_file", "load"]
 
 FORMATS = {
     ".nwb": "nwb",
@@ -71,6 +71,13 @@ def load(path: str | Path, options: LoadOptions | None = None, **keys: Any) -> R
     if recording.source_hash:
         return recording
     return dataclasses.replace(recording, source=path.name, source_hash=hash_file(path))
+
+
+def demo_path() -> Path:
+    """Return the built-in demo session: in the package, or beside it in a checkout."""
+    package = Path(__file__).parent.parent
+    places = [package / "data" / "demo.nwb", package.parent / "data" / "demo.nwb"]
+    return next((place for place in places if place.exists()), places[0])
 
 
 def _within(error: InputError, path: Path) -> InputError:

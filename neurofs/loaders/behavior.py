@@ -164,7 +164,7 @@ def _columns(v: Variables, name: str, n_columns: int) -> tuple[str, ...]:
         if is_texts(names) and len(names) == n_columns:
             v.use(key)
             return tuple(names)
-    return default_columns(n_columns)
+    return default_columns(name, n_columns)
 
 
 def _unit(v: Variables, name: str) -> str:
@@ -182,7 +182,7 @@ def _note_oddities(v: Variables, name: str, table: np.ndarray) -> None:
     missing = int(np.isnan(values).any(axis=1).sum())
     if missing:
         v.note(f"behavior: {quoted(name)} has {missing} samples with missing values (NaN)")
-    for i, column in enumerate(default_columns(values.shape[1])):
+    for i, column in enumerate(default_columns(name, values.shape[1])):
         known = values[~np.isnan(values[:, i]), i]
         if len(known) and (known == known[0]).all():
             v.note(f"behavior: {quoted(name)} column {column} is {known[0]:g} throughout")

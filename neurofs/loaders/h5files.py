@@ -17,7 +17,16 @@ import numpy as np
 
 from neurofs.errors import InputError, printable
 
-__all__ = ["available_memory", "check_size", "children", "get_child", "open_h5", "read_array", "read_text"]
+__all__ = [
+    "as_text",
+    "available_memory",
+    "check_size",
+    "children",
+    "get_child",
+    "open_h5",
+    "read_array",
+    "read_text",
+]
 
 SMALL = 64 * 2**20
 """Bytes that may be declared without being stored: fill values of small data sets."""
@@ -109,10 +118,11 @@ def read_text(dataset: h5py.Dataset) -> np.ndarray:
     """Return a data set of strings as an array of str; bytes that are not UTF-8 are replaced."""
     check_size(dataset)
     values = np.asarray(_read(dataset), dtype=object)
-    return np.array([_as_text(v) for v in values.ravel()], dtype=object).reshape(values.shape)
+    return np.array([as_text(v) for v in values.ravel()], dtype=object).reshape(values.shape)
 
 
-def _as_text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """Return text that HDF5 may hand out as bytes."""
     return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else str(value)
 
 

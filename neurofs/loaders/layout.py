@@ -150,23 +150,27 @@ def _channel_table(v: Variables, neural: Neural) -> pd.DataFrame:
             continue
         if is_texts(value) and len(value) == neural.n_channels:
             table[column] = list(v.values[v.use(name)])
-        elif is_numeric(value) and value.size == neural.n_channels == max(value.shape, default=0):
+        elif is_line(value) and value.size == neural.n_channels:
             table[column] = v.vector(v.use(name))
     return pd.DataFrame(table)
 
 
 def _channel_names(v: Variables, neural: Neural) -> list[str] | None:
-    names = find_channel_names(v)
-    if names is None or (len(names) != neural.n_channels and v.options.channel_names is None):
+    found = find_channel_names(v)
+    if found is None:
         return neural.names
-    if len(names) != neural.n_channels:
-        raise InputError(
-            f"--channel-names {v.options.channel_names}",
-            f"{neural.n_channels} names, one per channel",
-            len(names),
-            "Name another variable.",
-        )
-    return names
+    variable, names = found
+    if len(names) == neural.n_channels:
+        v.use(variable)
+        return names
+    if v.options.channel_names is None:
+        return neural.names
+    raise InputError(
+        f"--channel-names {variable}",
+        f"{neural.n_channels} names, one per channel",
+        len(names),
+        "Name another variable.",
+    )
 
 
 def _channel_column(name: str) -> str | None:

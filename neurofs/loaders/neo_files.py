@@ -16,6 +16,7 @@ import numpy as np
 
 from neurofs.config import LoadOptions
 from neurofs.errors import InputError, printable, quoted
+from neurofs.grid import TICK
 from neurofs.loaders.layout import interpret
 from neurofs.loaders.sizes import Budget, count_bytes
 from neurofs.loaders.variables import Variables, word
@@ -48,7 +49,7 @@ def read(path: Path, options: LoadOptions) -> Recording:
     notes: list[str] = []
     segments = _read_segments(path, notes)
     values: dict[str, Any] = _read_trains(segments)
-    values["observed"] = np.array([[_seconds(s.t_start), _seconds(s.t_stop)] for s in segments])
+    values["observed"] = np.array([_observed(segment) for segment in segments])
     for values_of in (_read_signals, _read_events, _read_epochs):
         values |= values_of(segments, notes)
     chosen = {"spikes": options.spikes or "spikes"}
@@ -101,6 +102,12 @@ def _load(part: Any) -> Any:
 def _seconds(quantity: Any) -> Any:
     value = quantity.rescale("s").magnitude
     return float(value) if np.ndim(value) == 0 else np.asarray(value, dtype=np.float64)
+
+
+def _observed(segment: Any) -> tuple[float, float]:
+    """Return the span of a segment, with its last spike where the file ends with it."""
+    last = max((_seconds(t.times[-1]) for t in segment.spiketrains if len(t)), default=-np.inf)
+    return _seconds(segment.t_start), max(_seconds(segment.t_stop), last + TICK)
 
 
 def _read_trains(segments: list[Any]) -> dict[str, Any]:

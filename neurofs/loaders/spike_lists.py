@@ -8,9 +8,9 @@ import numpy as np
 
 from neurofs.errors import InputError, quoted
 from neurofs.loaders.bins import read_seconds_per_unit
-from neurofs.loaders.variables import Variables, describe, is_numeric, is_texts, word
+from neurofs.loaders.variables import Variables, describe, is_numeric, is_texts, word, words_of
 
-__all__ = ["SPIKE_WORDS", "find_spikes", "is_ragged", "read_spikes"]
+__all__ = ["SPIKE_WORDS", "find_channel_names", "find_spikes", "is_ragged", "read_spikes"]
 
 SPIKE_WORDS = (
     "spiketimes",
@@ -149,7 +149,7 @@ def _split_by(v: Variables, name: str, times: np.ndarray) -> tuple[list[np.ndarr
         raise InputError(quoted(name), "a channel for every spike", "NaN", "Remove these spikes.")
     known = find_channel_names(v)
     if known is not None and labels.dtype.kind != "U":
-        return _split_by_number(v, name, times, labels, len(known)), None
+        return _split_by_number(v, name, times, labels, len(known[1])), None
     found, index = np.unique(labels, return_inverse=True)
     v.note(
         f"channels: the {len(found)} different values of {quoted(name)}; one without spikes cannot be seen"
@@ -186,19 +186,21 @@ def _group(times: np.ndarray, index: np.ndarray, n_channels: int) -> list[np.nda
     return np.split(times[order], ends[:-1])
 
 
-def find_channel_names(v: Variables) -> list[str] | None:
-    """Return the names of the channels, if the file has them or the user named their variable."""
-    name = v.options.channel_names
-    if name is not None:
-        v.named("channel_names")
-    else:
-        name = next(iter(v.find(NAME_WORDS, lambda value: is_texts(value) or _is_flat(value))), None)
+def find_channel_names(v: Variables) -> tuple[str, list[str]] | None:
+    """Return the variable with the channels' names, and these, if the file has them or the user named it."""
+    name = v.named("channel_names") or _guess_channel_names(v)
     if name is None:
         return None
     value = v.values[name]
     if isinstance(value, str):
-        return [value]
-    return list(value) if is_texts(value) else [_label(x) for x in v.vector(name)]
+        return name, [value]
+    return name, list(value) if is_texts(value) else [_label(x) for x in v.vector(name)]
+
+
+def _guess_channel_names(v: Variables) -> str | None:
+    """Return the variable known by a word for channel names; asking twice gives the same answer."""
+    known = [n for n in v.values if words_of(n) & set(NAME_WORDS)]
+    return next((n for n in known if is_texts(v.values[n]) or _is_flat(v.values[n])), None)
 
 
 def _read_unit(v: Variables, name: str, lists: list[np.ndarray]) -> float:

@@ -266,7 +266,7 @@ def _per_trial(v: Variables, name: str, n_trials: int) -> dict[str, Any] | None:
     table = fit_table(v, name, n_trials)
     if table.shape[1] == 1:
         return {column: table[:, 0]}
-    return {f"{column}_{end}": table[:, i] for i, end in enumerate(default_columns(table.shape[1]))}
+    return {f"{column}_{end}": table[:, i] for i, end in enumerate(default_columns(column, table.shape[1]))}
 
 
 def _per_bin(v: Variables, name: str, trials: pd.DataFrame, bins: Bins | None) -> dict[str, Any] | None:
