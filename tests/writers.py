@@ -1,4 +1,4 @@
-"""Writers of files for tests: MATLAB 7.3 in MATLAB's own layout, Blackrock events byte by byte, and raw zips."""
+"""Files for tests: MATLAB 7.3 in MATLAB's own layout, Blackrock events byte by byte, raw archives."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ __all__ = [
     "fit_table",
     "is_line",
     "mark_circular",
+    "note_stillness",
     "read_behavior",
     "read_clock",
 ]
@@ -186,11 +187,14 @@ def _note_oddities(v: Variables, name: str, table: np.ndarray) -> None:
         known = values[~np.isnan(values[:, i]), i]
         if len(known) and (known == known[0]).all():
             v.note(f"behavior: {quoted(name)} column {column} is {known[0]:g} throughout")
-    still = int((values == 0).all(axis=1).sum())
-    if "vel" in word(name) and 1 < still < len(values):
-        v.note(
-            f"behavior: {quoted(name)} is exactly zero in {still} samples; trials may have been joined there"
-        )
+
+
+def note_stillness(v: Variables, behavior: dict[str, Series]) -> None:
+    """Say where a velocity is exactly zero: in a file without trials, trials may have been joined there."""
+    for name, series in behavior.items():
+        still = int((series.values == 0).all(axis=1).sum())
+        if "vel" in word(name) and 0 < still < len(series.values):
+            v.note(f"behavior: {quoted(name)} is exactly zero in {still} samples; trials may meet there")
 
 
 def _refuse_if_none_fits(v: Variables, series: dict[str, Series], clocks: list[Clock]) -> None:

@@ -1,8 +1,8 @@
 """CSV files: spikes or counts in one, behavior in another beside it, and trials in a third if there are any.
 
 `X_spikes.csv` has a line per spike (columns `time` and `channel`), or a line per bin (a column per channel,
-and `time` if it is known). `X_behavior.csv` has a column per quantity, with `time` unless it has a line per bin;
-columns `hand_x` and `hand_y` are one series `hand`. `X_trials.csv` has `start`, `stop` and any conditions.
+and `time` if it is known). `X_behavior.csv` has a column per quantity, with `time` unless it has a line per
+bin; columns `hand_x` and `hand_y` are one series `hand`. `X_trials.csv` has `start`, `stop` and conditions.
 """
 
 from __future__ import annotations

@@ -15,7 +15,14 @@ import numpy as np
 import pandas as pd
 
 from neurofs.errors import InputError, quoted
-from neurofs.loaders.behavior import Clock, find_shared_clock, is_line, read_behavior, read_clock
+from neurofs.loaders.behavior import (
+    Clock,
+    find_shared_clock,
+    is_line,
+    note_stillness,
+    read_behavior,
+    read_clock,
+)
 from neurofs.loaders.bins import TIME_WORDS, Bins, read_seconds_per_unit
 from neurofs.loaders.counts import find_counts, read_counts
 from neurofs.loaders.spike_lists import find_channel_names, find_spikes, read_spikes
@@ -65,6 +72,8 @@ def _read_plain(v: Variables) -> dict[str, Any]:
         taken = {neural.n_channels, *(len(clock.times) for clock in clocks)}
         content["trials"] = add_conditions(v, trials, neural.bins, taken)
     content["behavior"] = read_behavior(v, clocks)
+    if trials is None:
+        note_stillness(v, content["behavior"])
     return content
 
 

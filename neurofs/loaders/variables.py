@@ -230,7 +230,7 @@ class Variables:
             value = getattr(self.options, key)
             if key not in self._asked and value != field.default:
                 raise InputError(
-                    f"{flag(key)} {value}",
+                    flag(key) if isinstance(value, bool) else f"{flag(key)} {value}",
                     "an option that applies to this file",
                     "nothing that it could change",
                     "Leave it out, or check the other options.",
