@@ -186,7 +186,7 @@ def _note_oddities(v: Variables, name: str, table: np.ndarray) -> None:
     for i, column in enumerate(default_columns(name, values.shape[1])):
         known = values[~np.isnan(values[:, i]), i]
         if len(known) and (known == known[0]).all():
-            v.note(f"behavior: {quoted(name)} column {column} is {known[0]:g} throughout")
+            v.note(f"behavior: {quoted(name)} column {column} is {known[0] + 0.0:g} throughout")
 
 
 def note_stillness(v: Variables, behavior: dict[str, Series]) -> None:
