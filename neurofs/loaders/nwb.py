@@ -103,7 +103,7 @@ def _seconds(options: LoadOptions) -> float:
     return SECONDS[options.time_unit or "s"]
 
 
-def _where(group: h5py.Group, name: str = "") -> str:
+def _where(group: Any, name: str = "") -> str:
     return f"{Path(group.file.filename).name}: {group.name}{'/' if name else ''}{name}"
 
 
@@ -135,7 +135,7 @@ def _ragged(table: h5py.Group, name: str) -> list[np.ndarray] | None:
         raise InputError(_where(table, f"{name}_index"), "the index of a ragged column", "none", remedy)
     flat = read_array(values, _where(table, name)).astype(np.float64, copy=False)
     stops = read_array(index, _where(table, f"{name}_index")).astype(np.int64)
-    starts = np.concatenate([[0], stops[:-1]])
+    starts = np.concatenate([[0], stops])[:-1]
     if len(stops) and (np.any(stops < starts) or stops[-1] != len(flat)):
         found = (
             f"an index that ends at {stops[-1]} of {len(flat)} values"
@@ -331,7 +331,7 @@ def _read_series(name: str, group: h5py.Group, circular: bool, notes: list[str])
         notes.append(f"series '{name}': left out, not a table of numbers")
         return None
     values = read_array(data).astype(np.float64)
-    values = values * float(data.attrs.get("conversion", 1.0)) + float(data.attrs.get("offset", 0.0))
+    values = values * _number_attribute(data, "conversion", 1.0) + _number_attribute(data, "offset", 0.0)
     unit = as_text(data.attrs.get("unit", ""))
     in_compass = as_text(group.parent.attrs.get("neurodata_type", "")) == "CompassDirection"
     circular = circular or (in_compass and unit.lower().startswith(("rad", "deg")))
@@ -351,10 +351,22 @@ def _read_times(group: h5py.Group, n_samples: int) -> np.ndarray:
     if timestamps is not None:
         return read_array(timestamps, _where(group, "timestamps")).astype(np.float64, copy=False)
     start = get_child(group, "starting_time")
-    rate = float(start.attrs.get("rate", 0.0))
-    if not rate > 0:
-        raise InputError(_where(group, "starting_time"), "a rate above 0 Hz", rate, "Correct it in the file.")
-    return float(start[()]) + np.arange(n_samples) / rate
+    first = read_array(start, _where(group, "starting_time"))
+    rate = _number_attribute(start, "rate", 0.0)
+    if not rate > 0 or np.ndim(first) > 0:
+        found = f"rate {rate:g}, start of shape {np.shape(first)}"
+        raise InputError(
+            _where(group, "starting_time"), "a time and a rate above 0 Hz", found, "Correct the file."
+        )
+    return float(first) + np.arange(n_samples) / rate
+
+
+def _number_attribute(dataset: h5py.Dataset, name: str, default: float) -> float:
+    value = np.asarray(dataset.attrs.get(name, default))
+    if value.size != 1 or value.dtype.kind not in "biuf":
+        where = f"{_where(dataset)}, attribute {name}"
+        raise InputError(where, "a number", as_text(value), "Correct it in the file.")
+    return float(value.reshape(-1)[0])
 
 
 # Trials
