@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 import zipfile
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any
 
 import h5py
 import numpy as np
+
+_numbers = itertools.count()
 
 
 def write_npz(path: Path, **arrays: Any) -> Path:
@@ -95,7 +98,7 @@ def _put(refs: h5py.Group, parent: h5py.Group, name: str, value: Any) -> Any:
 def _put_cells(refs: h5py.Group, values: list[Any]) -> np.ndarray:
     cells = np.empty((len(values), 1), dtype=h5py.ref_dtype)
     for i, value in enumerate(values):
-        cells[i, 0] = _put(refs, refs, f"c{len(refs)}", value).ref
+        cells[i, 0] = _put(refs, refs, f"cell{next(_numbers)}", value).ref
     return cells
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "find_shared_clock",
     "fit_table",
     "is_line",
+    "keeps_own_clock",
     "mark_circular",
     "note_stillness",
     "read_behavior",
@@ -72,6 +73,12 @@ def read_behavior(v: Variables, clocks: list[Clock]) -> dict[str, Series]:
         if series:
             v.note(f"behavior: {listed(series)}, by their length")
     return mark_circular(v, series)
+
+
+def keeps_own_clock(v: Variables, name: str) -> bool:
+    """Tell whether a variable is a series with its own times beside it, or these times."""
+    stems = [name.removesuffix(end) for end in OWN_TIME if name.endswith(end)]
+    return any(is_line(v.values.get(name + end)) for end in OWN_TIME) or any(s in v.values for s in stems)
 
 
 def _own_clock(v: Variables, name: str) -> Clock | None:

@@ -202,8 +202,8 @@ def _read_trials(table: _Table) -> dict[str, Any]:
     start, stop = table.find(STARTS), table.find(STOPS)
     if start is None:
         raise table.error("line 1", "a column start", listed(table.names), "Name the columns start and stop.")
-    values = {"trial_start": table.numbers(start)}
+    values = {"trials.start": table.numbers(start)}
     if stop is not None:
-        values["trial_stop"] = table.numbers(stop)
+        values["trials.stop"] = table.numbers(stop)
     rest = [name for name in table.names if name not in (start, stop)]
-    return values | {name: table.numbers_or_text(name) for name in rest}
+    return values | {f"trials.{name}": table.numbers_or_text(name) for name in rest}

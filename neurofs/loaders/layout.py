@@ -25,7 +25,7 @@ from neurofs.loaders.behavior import (
 )
 from neurofs.loaders.bins import TIME_WORDS, Bins, read_seconds_per_unit
 from neurofs.loaders.counts import find_counts, read_counts
-from neurofs.loaders.spike_lists import find_channel_names, find_spikes, read_spikes
+from neurofs.loaders.spike_lists import expand_unit_structs, find_channel_names, find_spikes, read_spikes
 from neurofs.loaders.trial_structs import find_trial_structs, read_trial_structs
 from neurofs.loaders.trial_tables import add_conditions, read_trials
 from neurofs.loaders.variables import Variables, is_numeric, is_texts, listed, require_name, word
@@ -52,6 +52,8 @@ def interpret(v: Variables, name: str) -> Recording:
     """Return the recording that the variables of a file describe."""
     name = v.ask("name") or name
     structs = find_trial_structs(v)
+    if structs is None:
+        expand_unit_structs(v)
     content = read_trial_structs(v, structs) if structs else _read_plain(v)
     content = _leave_out_channels(v, content)
     v.refuse_unused_options()

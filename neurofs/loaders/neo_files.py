@@ -53,7 +53,7 @@ def read(path: Path, options: LoadOptions) -> Recording:
     for values_of in (_read_signals, _read_events, _read_epochs):
         values |= values_of(segments, notes)
     chosen = {"spikes": options.spikes or "spikes"}
-    if "trial_start" in values and options.trials and options.trial_unit is None:
+    if "trials.start" in values and options.trials and options.trial_unit is None:
         chosen["trial_unit"] = "time"
     return interpret(Variables(values, options.model_copy(update=chosen), notes), name=path.stem)
 
@@ -166,7 +166,7 @@ def _read_epochs(segments: list[Any], notes: list[str]) -> dict[str, Any]:
     starts = np.concatenate([_seconds(e.times) for e in chosen])
     stops = starts + np.concatenate([_seconds(e.durations) for e in chosen])
     return {
-        "trial_start": starts,
-        "trial_stop": stops,
-        "label": [str(label) for e in chosen for label in e.labels],
+        "trials.start": starts,
+        "trials.stop": stops,
+        "trials.label": [str(label) for e in chosen for label in e.labels],
     }

@@ -10,17 +10,18 @@ from neurofs.errors import InputError, quoted
 from neurofs.loaders.bins import read_seconds_per_unit
 from neurofs.loaders.variables import Variables, describe, is_numeric, is_texts, word, words_of
 
-__all__ = ["SPIKE_WORDS", "find_channel_names", "find_spikes", "is_ragged", "read_spikes"]
+__all__ = [
+    "SPIKE_WORDS",
+    "expand_unit_structs",
+    "find_channel_names",
+    "find_spikes",
+    "is_ragged",
+    "read_spikes",
+]
 
 SPIKE_WORDS = (
-    "spiketimes",
-    "spikes",
-    "spiketrains",
-    "spiketrain",
-    "units",
-    "unitspiketimes",
-    "timestamps",
-    "ts",
+    *("spiketimes", "spikes", "spiketrains", "spiketrain", "units", "unit", "neurons", "unitspiketimes"),
+    *("timestamps", "ts"),
 )
 CHANNEL_WORDS = (
     *(
@@ -34,6 +35,7 @@ CHANNEL_WORDS = (
     ),
     *("channelofspike", "unitofspike"),
 )
+UNIT_FIELDS = ("ts", "times", "timestamps", "spiketimes", "spiketrain", "spikes")
 INDEX_ENDS = ("_index", "_ends")
 NAME_WORDS = (
     *(
@@ -67,6 +69,33 @@ def find_spikes(v: Variables) -> list[str]:
     by_name = v.find(SPIKE_WORDS, lambda value: is_ragged(value))
     flat = [n for n in v.find(SPIKE_WORDS, _is_flat) if _has_channels(v, n) or "spike" in word(n)]
     return by_name + flat + [g for g in _groups(v) if word(g) in SPIKE_WORDS]
+
+
+def expand_unit_structs(v: Variables) -> None:
+    """Turn an array of structs with one entry per unit into a list of spike times and a channel table."""
+    for name, entries in list(v.values.items()):
+        if not isinstance(entries, list) or not entries or not all(isinstance(e, dict) for e in entries):
+            continue
+        fields = [
+            f for f in entries[0] if word(f) in UNIT_FIELDS and all(_is_line(e.get(f)) for e in entries)
+        ]
+        if len(fields) != 1:
+            continue
+        v.values[name] = [entry[fields[0]] for entry in entries]
+        v.note(f"spikes: the field {quoted(fields[0])} of {quoted(name)}, one entry per channel")
+        for other in entries[0]:
+            column = _scalar_column([entry.get(other) for entry in entries])
+            if column is not None:
+                v.values[f"channel_{other}"] = column
+
+
+def _scalar_column(values: list[Any]) -> Any:
+    """Return one number or text per entry as a column, or None if some entry is neither."""
+    if all(isinstance(value, str) for value in values):
+        return values
+    if all(is_numeric(value) and value.size == 1 for value in values):
+        return np.array([value.reshape(-1)[0] for value in values])
+    return None
 
 
 def _groups(v: Variables) -> list[str]:

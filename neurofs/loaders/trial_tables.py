@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from neurofs.errors import InputError, quoted
-from neurofs.loaders.behavior import fit_table
+from neurofs.loaders.behavior import fit_table, keeps_own_clock
 from neurofs.loaders.bins import Bins, read_seconds_per_unit
-from neurofs.loaders.variables import Variables, describe, flag, is_numeric, is_texts, listed, word, words_of
+from neurofs.loaders.variables import Variables, describe, flag, is_numeric, is_texts, listed, word
 from neurofs.recording import default_columns
 
 __all__ = ["LABEL_WORDS", "add_conditions", "read_trials"]
@@ -28,6 +28,9 @@ START_WORDS = (
         "starttimes",
     ),
 )
+MAX_COLUMNS = 16
+"""Columns of a table that is taken for conditions."""
+
 STOP_WORDS = (
     *("trialstop", "trialstops", "trialend", "trialends", "trialstoptime", "trialstoptimes", "trialendtime"),
     *("trialendtimes", "stopbins", "endbins", "stopbin", "endbin", "trialstopbins", "trialendbins"),
@@ -226,14 +229,14 @@ def add_conditions(
     """Return the trials with their conditions: those named, or all variables with a value per trial.
 
     A variable with one entry per bin that never changes within a trial is a condition of the trials as well.
-    Variables with one of the `taken_lengths` (of channels, or of behavior) are left to these.
+    Variables with one of the `taken_lengths` (of channels, or of behavior) are left to these, unless they
+    are in a group named for trials.
     """
     named = v.ask("conditions")
-    names = [v.require(name, "conditions") for name in named]
     columns: dict[str, Any] = {}
-    for name in names or [n for n in v.values if n not in {*v.used, *v.options.behavior}]:
+    for name in [v.require(n, "conditions") for n in named] or _unclaimed_names(v):
         found = _per_bin(v, name, trials, bins)
-        if found is None and (named or not _has_any_length(v.values[name], taken_lengths)):
+        if found is None and (named or _is_of_trials(name) or not _has_length(v.values[name], taken_lengths)):
             found = _per_trial(v, name, len(trials))
         if found is None and named:
             raise InputError(
@@ -247,21 +250,30 @@ def add_conditions(
             v.use(name)
     if columns and not named:
         v.note(f"conditions: {listed(columns)}")
-    return trials.assign(**{c if c not in trials else f"{c} (condition)": x for c, x in columns.items()})
+    columns = {c if c not in trials else f"{c} (condition)": x for c, x in columns.items()}
+    return pd.concat([trials, pd.DataFrame(columns, index=trials.index)], axis=1)
 
 
-def _has_any_length(value: Any, lengths: set[int]) -> bool:
-    return is_numeric(value) and not lengths.isdisjoint(value.shape)
+def _unclaimed_names(v: Variables) -> list[str]:
+    return [n for n in v.values if n not in {*v.used, *v.options.behavior} and not keeps_own_clock(v, n)]
+
+
+def _is_of_trials(name: str) -> bool:
+    return word(name.rpartition(".")[0]) in ("trials", "trial", "intervals")
+
+
+def _has_length(value: Any, lengths: set[int]) -> bool:
+    return is_numeric(value) and value.size > 1 and not lengths.isdisjoint(value.shape)
 
 
 def _per_trial(v: Variables, name: str, n_trials: int) -> dict[str, Any] | None:
     value = v.values[name]
-    column = name.rpartition(".")[2] if words_of(name) & {f"trials{word(name)}"} else name
+    column = name.rpartition(".")[2] if _is_of_trials(name) else name
     if is_texts(value):
         return {column: value} if len(value) == n_trials else None
     if not is_numeric(value) or value.ndim > 2 or n_trials not in value.shape or n_trials < 2:
         return None
-    if value.ndim == 2 and value.shape[0] == value.shape[1]:
+    if value.ndim == 2 and (value.shape[0] == value.shape[1] or min(value.shape) > MAX_COLUMNS):
         return None
     table = fit_table(v, name, n_trials)
     if table.shape[1] == 1:
