@@ -29,6 +29,8 @@ NUMERIC_CLASSES = range(6, 16)
 def check_and_inflate(content: bytes, budget: Budget) -> bytes:
     """Return the content with no element compressed, or raise if anything in it does not fit."""
     order = "<" if content[126:128] == b"IM" else ">"
+    if len(content) < HEADER or content[125 if order == "<" else 124] != 1:
+        raise MatReadError("bytes that are not MATLAB's")
     parts = [content[:HEADER]]
     position = HEADER
     while position < len(content):
@@ -162,9 +164,9 @@ class _Walker:
             position = self.expect(position, stop, {INT8}, "a class name")[2]
         start, size, position = self.expect(position, stop, {INT32}, "the length of names")
         length = self.integers(start, size)[0] if size == 4 else 0
-        if length < 1:
-            raise MatReadError("fields without names")
         _, size, position = self.expect(position, stop, {INT8}, "names of fields")
+        if length < 1 or size % length:
+            raise MatReadError(f"names of fields of {length} letters in {size} bytes")
         self._check_matrices(n_values * (size // length), position, stop, depth)
 
     def _check_matrices(self, n_matrices: int, position: int, stop: int, depth: int) -> None:

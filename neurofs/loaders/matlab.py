@@ -77,10 +77,10 @@ def _read_with_scipy(path: Path) -> tuple[dict[str, Any], list[str]]:
         warnings.simplefilter("always")
         try:
             content = path.read_bytes()
-            if content.startswith(b"MATLAB 5.0"):
-                content = check_and_inflate(content, budget)
-            else:
+            if 0 in content[:4]:
                 _check_version_4(content)
+            else:
+                content = check_and_inflate(content, budget)
             found = scipy.io.loadmat(io.BytesIO(content))
             raw = {k: _convert(v, k, budget) for k, v in found.items() if not k.startswith("__")}
         except _DAMAGE as error:
@@ -103,6 +103,8 @@ def _check_version_4(content: bytes) -> None:
 def _convert(value: Any, name: str, budget: Budget) -> Any:
     """Return what scipy read as plain arrays, text, lists and dicts."""
     budget.step(quoted(name))
+    if value is None:  # an entry of a struct without fields
+        return LeftOut()
     if scipy.sparse.issparse(value):
         budget.take(quoted(name), count_bytes(value.shape, value.dtype.itemsize), value.data.nbytes + 1)
         value.check_format(full_check=True)

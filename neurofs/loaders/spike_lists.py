@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from neurofs.errors import InputError, quoted
 from neurofs.loaders.bins import read_seconds_per_unit
@@ -36,6 +37,9 @@ CHANNEL_WORDS = (
     *("channelofspike", "unitofspike"),
 )
 UNIT_FIELDS = ("ts", "times", "timestamps", "spiketimes", "spiketrain", "spikes")
+LARGE = 1000
+"""Whole numbers above this are no likely seconds."""
+
 INDEX_ENDS = ("_index", "_ends")
 NAME_WORDS = (
     *(
@@ -122,7 +126,8 @@ def read_spikes(v: Variables, name: str) -> tuple[list[np.ndarray], list[str] | 
     """Return the spike times of each channel in seconds, and the channels' names if they have some."""
     lists, names = _read_lists(v, name)
     per_unit = _read_unit(v, name, lists)
-    lists = [np.asarray(times, dtype=np.float64).reshape(-1) * per_unit for times in lists]
+    lists = [np.asarray(times, dtype=np.float64).reshape(-1) for times in lists]
+    lists = lists if per_unit == 1.0 else [times * per_unit for times in lists]
     if v.ask("sort_spikes"):
         lists = [np.sort(times) for times in lists]
     return lists, names
@@ -179,7 +184,7 @@ def _split_by(v: Variables, name: str, times: np.ndarray) -> tuple[list[np.ndarr
     known = find_channel_names(v)
     if known is not None and labels.dtype.kind != "U":
         return _split_by_number(v, name, times, labels, len(known[1])), None
-    found, index = np.unique(labels, return_inverse=True)
+    index, found = pd.factorize(labels, sort=True)
     v.note(
         f"channels: the {len(found)} different values of {quoted(name)}; one without spikes cannot be seen"
     )
@@ -210,9 +215,10 @@ def _split_by_number(
 
 def _group(times: np.ndarray, index: np.ndarray, n_channels: int) -> list[np.ndarray]:
     """Return the times of each channel, in the order in which they are stored."""
-    order = np.argsort(index, kind="stable")
-    ends = np.cumsum(np.bincount(index, minlength=n_channels))
-    return np.split(times[order], ends[:-1])
+    small = index.astype(np.min_scalar_type(n_channels))  # 16 bits or less are sorted by radix
+    in_order = bool((small[1:] >= small[:-1]).all())
+    ends = np.cumsum(np.bincount(small, minlength=n_channels))
+    return np.split(times if in_order else times[np.argsort(small, kind="stable")], ends[:-1])
 
 
 def find_channel_names(v: Variables) -> tuple[str, list[str]] | None:
@@ -246,6 +252,11 @@ def _read_unit(v: Variables, name: str, lists: list[np.ndarray]) -> float:
 
 
 def _look_like_samples(lists: list[np.ndarray]) -> bool:
-    times = np.concatenate([t.reshape(-1) for t in lists]) if lists else np.empty(0)
-    times = times[np.isfinite(times)] if times.dtype.kind == "f" else times
-    return len(times) > 1 and bool(times.max() > 1000) and bool((times == np.rint(times)).all())
+    """Tell whether all times are whole numbers and some are large; stops at the first that is not whole."""
+    largest, n_times = 0.0, 0
+    for times in lists:
+        known = times[np.isfinite(times)] if times.dtype.kind == "f" else times
+        if known.dtype.kind == "f" and (known != np.rint(known)).any():
+            return False
+        largest, n_times = max(largest, float(known.max(initial=0))), n_times + known.size
+    return n_times > 1 and largest > LARGE
