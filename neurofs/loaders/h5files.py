@@ -62,7 +62,7 @@ def open_h5(path: Path) -> Iterator[h5py.File]:
 
 
 def _raised_in_h5py(error: BaseException) -> bool:
-    """Whether an error comes from the library, which meets damage at any access, and not from our own code."""
+    """Whether an error comes from the library, which meets damage at any access, and not from our code."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
