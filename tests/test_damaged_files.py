@@ -529,6 +529,18 @@ CONTENT: list[Row] = [
 
 UNITS: list[Row] = [
     (
+        "counts or times of one channel",
+        only(spikes=[1, 0, 2, 1]),
+        {},
+        ("'spikes'", "could be either", "--counts spikes", "--spikes spikes"),
+    ),
+    (
+        "trial without spikes",
+        mat73(trial_data=[trial_data(), trial_data(M1_spikes=np.zeros((0, 4)))]),
+        {},
+        ("trial 2: 'M1_spikes'", "counts", "(0, 4)", "remove this trial"),
+    ),
+    (
         "spikes in ms, behavior in s",
         only(spike_times=[100.5, 90000.25], time=np.arange(60.0), velocity=np.ones((60, 2))),
         {},

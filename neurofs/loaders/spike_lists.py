@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from neurofs.errors import InputError, quoted
+from neurofs.errors import InputError, printable, quoted
 from neurofs.loaders.bins import read_seconds_per_unit
 from neurofs.loaders.variables import Variables, describe, is_numeric, is_texts, word, words_of
 
@@ -158,9 +158,21 @@ def _split(v: Variables, name: str, times: np.ndarray) -> tuple[list[np.ndarray]
             return _split_at(v.vector(v.use(name + end)), times, name + end), None
     labels = v.find_one("spike_channels", CHANNEL_WORDS, lambda value: _per_spike(value, len(times)))
     if labels is None:
+        _refuse_counts(name, times)
         v.note(f"spikes: {quoted(name)} read as one channel; no variable says the channel of each spike")
         return [times], None
     return _split_by(v, labels, times)
+
+
+def _refuse_counts(name: str, times: np.ndarray) -> None:
+    """Refuse whole numbers that go up and down: one list of them is more likely counts than times."""
+    if (times == np.rint(times)).all() and (np.diff(times) < 0).any():
+        raise InputError(
+            quoted(name),
+            "spike times of one channel, or counts of one channel",
+            "whole numbers that go up and down, which could be either",
+            f"Say --counts {printable(name)}, or --spikes {printable(name)} with --spike-channels.",
+        )
 
 
 def _split_at(ends: np.ndarray, times: np.ndarray, name: str) -> list[np.ndarray]:
@@ -201,16 +213,18 @@ def _split_by_number(
     asked = v.ask("index_base")
     base = v.index_base if asked is None else asked
     v.note(f"channels: numbered from {base} in {quoted(name)}")
-    index = labels - np.asarray(base, dtype=np.int64)
-    bad = np.flatnonzero((index < 0) | (index >= n_channels) | (index != np.rint(index)))
-    if len(bad):
+    bad = (labels < base) | (labels >= n_channels + base)
+    if labels.dtype.kind == "f":
+        bad |= labels != np.rint(labels)
+    if bad.any():
+        spike = int(np.argmax(bad))
         raise InputError(
-            f"{quoted(name)}, spike {bad[0]}",
+            f"{quoted(name)}, spike {spike}",
             f"a channel from {base} to {n_channels - 1 + base}",
-            labels[bad[0]],
+            labels[spike],
             "Check --index-base, or which variable names the channels.",
         )
-    return _group(times, index.astype(np.int64), n_channels)
+    return _group(times, labels - base, n_channels)
 
 
 def _group(times: np.ndarray, index: np.ndarray, n_channels: int) -> list[np.ndarray]:
