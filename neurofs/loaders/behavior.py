@@ -163,7 +163,10 @@ def fit_table(v: Variables, name: str, length: int) -> np.ndarray:
 def _longer_axis_first(v: Variables, name: str, values: np.ndarray) -> np.ndarray:
     if values.ndim not in (1, 2) or not values.size:
         raise InputError(quoted(name), "samples by columns", describe(values), "Name another variable.")
-    return fit_table(v, name, max(values.shape))
+    orientation = v.ask("orientation")
+    if values.ndim == 1 or orientation is None:
+        return fit_table(v, name, max(values.shape))
+    return values.T if orientation == "channel-by-time" else values
 
 
 def _columns(v: Variables, name: str, n_columns: int) -> tuple[str, ...]:
