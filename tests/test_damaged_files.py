@@ -529,6 +529,12 @@ CONTENT: list[Row] = [
 
 UNITS: list[Row] = [
     (
+        "trials with spike times and counts",
+        mat73(trial_data=[trial_data(spikes=[np.array([0.1, 0.2])]), trial_data(spikes=[np.array([0.1])])]),
+        {},
+        ("'spikes' (spikes) and 'M1_spikes' (counts)", "--spikes spikes or --counts M1_spikes"),
+    ),
+    (
         "counts or times of one channel",
         only(spikes=[1, 0, 2, 1]),
         {},

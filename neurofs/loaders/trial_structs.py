@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from neurofs.errors import InputError, quoted
+from neurofs.errors import InputError, printable, quoted
 from neurofs.loaders.behavior import BEHAVIOR_WORDS, Clock, as_series, mark_circular
 from neurofs.loaders.bins import TIME_WORDS, WIDTH_WORDS, Bins, check_width, find_bin_width
 from neurofs.loaders.counts import COUNT_WORDS, as_counts
@@ -101,7 +101,17 @@ def _choose_fields(v: Variables, trials: Trials, name: str) -> list[str]:
     key = "counts" if v.options.counts else "spikes"
     wanted = v.ask(key)
     if wanted is None:
-        return _spike_fields(trials)
+        fields = _spike_fields(trials)
+        lists = [f for f in fields if is_ragged(trials.fields[f][0])]
+        tables = [f for f in fields if f not in lists]
+        if lists and tables:
+            raise InputError(
+                quoted(name),
+                "trials with spike times or counts",
+                f"{quoted(lists[0])} (spikes) and {quoted(tables[0])} (counts)",
+                f"Choose with --spikes {printable(lists[0])} or --counts {printable(tables[0])}.",
+            )
+        return fields
     return [require_name(wanted.removeprefix(f"{name}."), trials.fields, flag(key), "a field of the trials")]
 
 
@@ -221,10 +231,9 @@ def _read_rest(
     edges: np.ndarray,
     n_rows: np.ndarray,
     width: float,
-    stops: np.ndarray | None = None,
 ) -> dict[str, Any]:
     """Return behavior and trials; `edges` are the starts of the trials, and the end of the last."""
-    starts, stops = edges[: len(n_rows)], edges[1:] if stops is None else stops
+    starts, stops = edges[:-1], edges[1:]
     times = np.concatenate([s + (np.arange(n) + 0.5) * width for s, n in zip(starts, n_rows, strict=True)])
     clock = Clock(times, quoted(fields[0]))
     behavior = {
@@ -251,7 +260,9 @@ def _behavior_tables(
         if lengths == list(n_rows) and (n_rows.max() > 1 or named):
             tables[name] = [t for t in turned if t is not None]
         elif named or word(name) in BEHAVIOR_WORDS:
-            _check_rows(trials, name, [len(np.atleast_1d(x)) for x in trials.fields[name]], fields[0], n_rows)
+            _check_rows(
+                trials, name, [max(np.shape(x), default=0) for x in trials.fields[name]], fields[0], n_rows
+            )
     return {name: found for name, found in tables.items() if len({t.shape[1] for t in found}) == 1}
 
 
