@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from neurofs.errors import InputError, quoted
-from neurofs.loaders.behavior import BEHAVIOR_WORDS
+from neurofs.loaders.behavior import BEHAVIOR_WORDS, is_line
 from neurofs.loaders.bins import TIME_WORDS, Bins, read_bins
 from neurofs.loaders.trial_tables import LABEL_WORDS
 from neurofs.loaders.variables import Variables, describe, is_numeric
@@ -54,6 +54,10 @@ def _looks_counted(value: Any) -> bool:
 def read_counts(v: Variables, name: str) -> tuple[np.ndarray, Bins]:
     """Return the counts of variable `name` as stored rows (time, channel), and their bins."""
     table = v.numbers(name)
+    if is_line(table):
+        v.note(f"counts: {quoted(name)} is a single list, read as one channel")
+        bins = read_bins(v, table.size)
+        return as_counts(v, name, table.reshape(-1, 1), bins.width), bins
     if table.ndim != 2:
         raise InputError(
             quoted(name), "a table of counts, time by channel", describe(table), "Name another with --counts."

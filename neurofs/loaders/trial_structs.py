@@ -18,7 +18,16 @@ from neurofs.loaders.behavior import BEHAVIOR_WORDS, Clock, as_series, mark_circ
 from neurofs.loaders.bins import TIME_WORDS, WIDTH_WORDS, Bins, check_width, find_bin_width
 from neurofs.loaders.counts import COUNT_WORDS, as_counts
 from neurofs.loaders.spike_lists import SPIKE_WORDS, is_ragged
-from neurofs.loaders.variables import Variables, flag, is_numeric, is_text, listed, require_name, word
+from neurofs.loaders.variables import (
+    Variables,
+    describe,
+    flag,
+    is_numeric,
+    is_text,
+    listed,
+    require_name,
+    word,
+)
 
 __all__ = ["find_trial_structs", "read_trial_structs"]
 
@@ -65,8 +74,13 @@ def _as_trials(structs: list[dict[str, Any]], base: int) -> Trials:
 
 
 def _spike_fields(trials: Trials) -> list[str]:
-    names = trials.find(lambda x: _is_table(x) or is_ragged(x))
+    names = [n for n, values in trials.fields.items() if _is_wide(values[0]) or is_ragged(values[0])]
     return [n for n in names if word(n).endswith("spikes") or word(n) in (*SPIKE_WORDS, *COUNT_WORDS)]
+
+
+def _is_wide(value: Any) -> bool:
+    """Tell whether a value has time and channels; a mere list would be the spike times of a unit."""
+    return _is_table(value) and min(value.shape) > 1
 
 
 def _is_table(value: Any) -> bool:
@@ -78,7 +92,7 @@ def read_trial_structs(v: Variables, name: str) -> dict[str, Any]:
     trials = _as_trials(v.values[v.use(name)], v.index_base)
     fields = _choose_fields(v, trials, name)
     v.note(f"trials: {len(trials.fields[fields[0]])} entries of {quoted(name)}, put one after the other")
-    if all(is_ragged(value) for f in fields for value in trials.fields[f]):
+    if is_ragged(trials.fields[fields[0]][0]):
         return _read_times(v, trials, fields)
     return _read_counts(v, trials, fields)
 
@@ -108,10 +122,14 @@ def _read_counts(v: Variables, trials: Trials, fields: list[str]) -> dict[str, A
 def _orient(v: Variables, trials: Trials, name: str) -> list[np.ndarray]:
     """Return the counts of each trial as (time, channel): the channels stay the same number."""
     tables = trials.fields[name]
-    if not all(_is_table(table) for table in tables):
-        raise InputError(
-            quoted(name), "a table in every trial", "something else in some", "Name another field."
-        )
+    for i, table in enumerate(tables):
+        if not _is_table(table):
+            raise InputError(
+                f"{trials.where(i)}: {quoted(name)}",
+                "counts",
+                describe(table),
+                "Correct or remove this trial.",
+            )
     same = [len({table.shape[axis] for table in tables}) == 1 for axis in (0, 1)]
     orientation = v.ask("orientation")
     if orientation is None and same == [True, True]:
@@ -320,12 +338,12 @@ def _join_times(trials: Trials, name: str, edges: np.ndarray) -> list[np.ndarray
     n_channels = len(trials.fields[name][0])
     parts: list[list[np.ndarray]] = [[] for _ in range(n_channels)]
     for i, cells in enumerate(trials.fields[name]):
-        if len(cells) != n_channels:
+        if not is_ragged(cells) or len(cells) != n_channels:
             raise InputError(
                 f"{trials.where(i)}: {quoted(name)}",
-                f"{n_channels} channels",
-                len(cells),
-                "Correct this trial.",
+                f"spike times of {n_channels} channels",
+                describe(cells),
+                "Correct or remove this trial.",
             )
         for channel, times in enumerate(cells):
             seconds = np.asarray(times, dtype=np.float64).reshape(-1)
