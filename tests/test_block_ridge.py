@@ -1,5 +1,7 @@
 """The leave-block-out loss of kernel ridge: against refitting, and its gradient against central differences."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -25,7 +27,7 @@ def full_kernel(X, Z, w, c):
 def refit_loss(X, Y, w, c, ridge, edges, scored):
     """The loss by training once without every block."""
     errors = np.empty_like(Y)
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in pairwise(edges):
         rest = np.r_[0:a, b : len(X)]
         H = full_kernel(X[rest], X[rest], w, c) + ridge * np.eye(len(rest))
         errors[a:b] = Y[a:b] - full_kernel(X[a:b], X[rest], w, c) @ np.linalg.solve(H, Y[rest])
