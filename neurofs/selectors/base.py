@@ -30,7 +30,7 @@ class Selector(SelectorMixin, BaseEstimator):
     weights_ : array (n_features,), ≥ 0
         How much each feature matters.
     order_ : array (n_features,)
-        Feature indices, best first; equal weights in the order of their index.
+        Feature indices, best first; equal ones in the order of their index.
     ranking_ : array (n_features,)
         Rank of each feature, 1 = best.
     """
@@ -45,7 +45,7 @@ class Selector(SelectorMixin, BaseEstimator):
         samples, Y = self._check_fit(X, y)
         weights = np.asarray(self._weigh(samples, Y, groups), dtype=np.float64)
         self.weights_ = weights
-        self.order_ = np.argsort(-weights, kind="stable")
+        self.order_ = np.argsort(-self._importance(samples, weights), kind="stable")
         self.ranking_ = np.empty(weights.size, np.int64)
         self.ranking_[self.order_] = np.arange(1, weights.size + 1)
         self.n_selected_ = self._count_selected(weights.size)
@@ -55,6 +55,10 @@ class Selector(SelectorMixin, BaseEstimator):
         """Return a weight ≥ 0 for each feature; `Y` is float64 (rows, outputs)."""
         raise NotImplementedError
 
+    def _importance(self, samples: Samples, weights: np.ndarray) -> np.ndarray:
+        """Return what features are ordered by: the weights, unless a selector knows better."""
+        return weights
+
     def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
         """Validate what the user gave and return (samples, Y)."""
         if isinstance(X, Samples):
@@ -63,9 +67,7 @@ class Selector(SelectorMixin, BaseEstimator):
             y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         else:
             if y is None:
-                raise ValueError(
-                    f"requires y to be passed, but the target y of {type(self).__name__} is None"
-                )
+                raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
             X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
             check_range(X)
             samples = Samples.from_array(X)
