@@ -55,6 +55,9 @@ class BlockedKFold:
     ----------
     n_splits : int
         Number of folds, at least 2.
+    n_runs : int
+        Number of blocks or runs of trials that make up one fold, spread evenly over the session. One, the
+        default, is the hardest test of a decoder; several make folds alike, for choices inside a training part.
 
     Examples
     --------
@@ -66,10 +69,12 @@ class BlockedKFold:
     [0 1 2 3 4 5] [7 8 9] 0
     """
 
-    def __init__(self, n_splits: int = 5) -> None:
+    def __init__(self, n_splits: int = 5, n_runs: int = 1) -> None:
         if n_splits < 2:
             raise ValueError(f"n_splits must be at least 2; found {n_splits}")
-        self.n_splits = n_splits
+        if n_runs < 1:
+            raise ValueError(f"n_runs must be at least 1; found {n_runs}")
+        self.n_splits, self.n_runs = n_splits, n_runs
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of folds."""
@@ -79,21 +84,21 @@ class BlockedKFold:
         """Yield the training and test rows of each fold, both in ascending order."""
         starts, span = _positions(X)
         blocks = _blocks(starts, groups)
-        n_blocks = int(blocks.max(initial=-1)) + 1
-        if n_blocks < self.n_splits:
+        n_blocks, n_parts = int(blocks.max(initial=-1)) + 1, self.n_splits * self.n_runs
+        if n_blocks < n_parts:
             what = "samples" if groups is None else "groups"
-            raise ValueError(f"n_splits = {self.n_splits} needs as many {what}; found {n_blocks}")
-        for part in np.array_split(np.arange(n_blocks), self.n_splits):
-            test = (blocks >= part[0]) & (blocks <= part[-1])
+            raise ValueError(f"{self!r} needs at least {n_parts} {what}; found {n_blocks}")
+        part = np.arange(n_blocks) * n_parts // n_blocks
+        fold = (part % self.n_splits)[blocks]
+        for f in range(self.n_splits):
+            test = fold == f
             apart = count_overlaps(starts, starts[test], span) == 0
             if not apart.any():
-                raise ValueError(
-                    f"no training samples are left outside the gap around a fold of {test.sum()}"
-                )
+                raise ValueError(f"no training samples are left outside the gap around a fold of {test.sum()}")
             yield np.flatnonzero(apart & ~test), np.flatnonzero(test)
 
     def __repr__(self) -> str:
-        return f"BlockedKFold(n_splits={self.n_splits})"
+        return f"BlockedKFold(n_splits={self.n_splits}, n_runs={self.n_runs})"
 
 
 def _positions(X: Any) -> tuple[np.ndarray, int]:

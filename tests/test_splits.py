@@ -79,6 +79,14 @@ def test_smoothed_samples_get_a_wider_gap(samples):
     assert train[0] - test[-1] == 6
 
 
+def test_runs_of_a_fold_are_spread_over_the_session(samples):
+    folds = list(BlockedKFold(2, n_runs=3).split(samples))
+    for train, test in folds:
+        assert np.sum(np.diff(test) > 1) == 2
+        assert overlap_audit(samples, train, test) == 0
+    assert sorted(np.concatenate([test for _, test in folds])) == list(range(len(samples)))
+
+
 def test_works_inside_scikit_learn():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 2))
@@ -89,7 +97,9 @@ def test_works_inside_scikit_learn():
 def test_wrong_use_is_explained(samples):
     with pytest.raises(ValueError, match="at least 2"):
         BlockedKFold(1)
-    with pytest.raises(ValueError, match="as many groups; found 2"):
+    with pytest.raises(ValueError, match="at least 1"):
+        BlockedKFold(2, n_runs=0)
+    with pytest.raises(ValueError, match="at least 3 groups; found 2"):
         list(BlockedKFold(3).split(samples, groups=np.repeat([0, 1], [20, 37])))
     with pytest.raises(ValueError, match="each of 57 samples"):
         list(BlockedKFold(3).split(samples, groups=[0, 1]))
