@@ -94,7 +94,9 @@ class BlockedKFold:
             test = fold == f
             apart = count_overlaps(starts, starts[test], span) == 0
             if not apart.any():
-                raise ValueError(f"no training samples are left outside the gap around a fold of {test.sum()}")
+                raise ValueError(
+                    f"no training samples are left outside the gap around a fold of {test.sum()}"
+                )
             yield np.flatnonzero(apart & ~test), np.flatnonzero(test)
 
     def __repr__(self) -> str:
