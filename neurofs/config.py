@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from neurofs.errors import InputError, UsageError, printable
+from neurofs.errors import InputError, UsageError, printable, quoted
 
 __all__ = [
     "LoadOptions",
@@ -124,18 +124,27 @@ def make_options(kind: type[T], values: Mapping[str, Any], where: str = "options
     """
     for key in values:
         if key not in kind.model_fields:
-            raise UsageError(f"{where}: unknown key {printable(key)!r}{_nearest(key, kind)}")
+            raise UsageError(f"{where}: unknown key {quoted(key)}{_nearest(key, kind)}")
     try:
         return kind.model_validate(dict(values))
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{where}: {key}: {first['msg']}; found {printable(first['input'])!r}") from None
+        raise UsageError(f"{where}: {key}: {first['msg']}; found {quoted(first['input'])}") from None
 
 
 def _nearest(key: str, kind: type[_Options]) -> str:
     near = difflib.get_close_matches(str(key), kind.model_fields, n=1)
     return f"; did you mean {near[0]}?" if near else f". Known: {', '.join(kind.model_fields)}"
+
+
+def refuse_options(options: LoadOptions, known: Collection[str], kind: str) -> None:
+    """Raise a `UsageError` if an option was given that has no meaning for this kind of file."""
+    for key in LoadOptions.model_fields:
+        if key not in known and getattr(options, key) != LoadOptions.model_fields[key].default:
+            raise UsageError(
+                f"{key} has no meaning for {kind}; leave it out. Known there: {', '.join(sorted(known))}"
+            )
 
 
 def select_options(kind: type[T], options: _Options) -> T:

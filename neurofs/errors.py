@@ -6,7 +6,7 @@ enough for one line.
 
 from __future__ import annotations
 
-__all__ = ["InputError", "NeurofsError", "UsageError", "printable"]
+__all__ = ["InputError", "NeurofsError", "UsageError", "printable", "quoted"]
 
 MAX_NAME = 80
 
@@ -22,6 +22,15 @@ def printable(text: object) -> str:
         half = (MAX_NAME - 1) // 2
         safe = safe[:half] + "…" + safe[-half:]
     return safe
+
+
+def quoted(text: object) -> str:
+    """Return `text` printable and in quotes, for a message.
+
+    >>> print(quoted("unit 1"))
+    'unit 1'
+    """
+    return f"'{printable(text)}'"
 
 
 class NeurofsError(Exception):

@@ -1,21 +1,23 @@
 """Every compiled loop: arrays in, arrays out.
 
-A sample is a window of one flat buffer, ``x_j = flat[starts[j] : starts[j] + n_features]`` (`neurofs.samples`);
-a matrix is the special case of windows laid end to end. Weights enter squared, as float32 ``w2``:
+A sample is a window of one flat buffer, ``x_j = flat[starts[j] : starts[j] + n_features]`` (see
+`neurofs.samples`); a matrix is the special case of windows laid end to end. Weights enter squared, as ``w2``:
 
     d_w(x, x') = Σ_f w2_f (x_f − x'_f)²
 
-Loop indices mean the same everywhere: ``i`` query row, ``j`` training row, ``f`` feature, ``r`` neighbor rank,
-``o`` output. A training row ``j`` is no neighbor of query ``i`` when their windows overlap,
+Loop indices mean the same everywhere: ``i`` query row, ``j`` training row, ``f`` feature, ``r`` rank of a
+neighbor, ``o`` output. A training row ``j`` is no neighbor of query ``i`` when their windows overlap,
 ``|starts[j] − query_starts[i]| < span``, or when they have the same group. With ``span = 0`` and query groups
 of −1 nothing is excluded (test rows); with every row its own group only the row itself is (leave-one-out).
 Among equal distances the lower row index wins, always.
 
-Fast-math is limited to reassociation, contraction, signed zeros and reciprocals; data are checked to be finite
-before they come here. Loops over rows go in blocks of four with the last index repeated at the end, so that
-every row takes the same path and equal rows get bitwise equal distances. Parallel loops write only their own
-row: results do not depend on the number of threads.
+Fast-math is limited to reassociation, contraction, signed zeros and reciprocals; data are checked to be
+finite before they come here. Loops over rows go in blocks of four with the last index repeated at the end,
+so that every row takes the same path and equal rows get bitwise equal distances. Parallel loops write only
+their own row: results do not depend on the number of threads.
 """
+
+# mypy: disallow-untyped-defs=False
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ __all__ = [
     "prefix_select",
     "query_distances",
     "rgs_epoch",
-    "rgs_gradient",
+    "rgs_slope",
     "row_norms",
     "sks",
     "soft_average",
@@ -42,14 +44,14 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 ZERO = np.float32(0.0)
 TWO = np.float32(2.0)
 QUERIES = 4  # queries of one block of `batch_distances`
-TINY = 1e-12  # least weight, as a fraction of the largest
+LEAST = 1e-6  # least weight, as a fraction of the largest
 
 
 # ----------------------------------------------------------------------------------------------- distances
 
 
 @njit(cache=True, fastmath=FAST)
-def query_distances(flat, starts, w2, x, out):  # type: ignore[no-untyped-def]
+def query_distances(flat, starts, w2, x, out):
     """out[j] = Σ_f w2_f (x_f − x_jf)², four rows at a time."""
     m, n = starts.shape[0], x.shape[0]
     for j in range(0, m, 4):
@@ -67,7 +69,7 @@ def query_distances(flat, starts, w2, x, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, fastmath=FAST)
-def row_norms(flat, starts, w2, out):  # type: ignore[no-untyped-def]
+def row_norms(flat, starts, w2, out):
     """out[j] = Σ_f w2_f x_jf², four rows at a time."""
     m, n = starts.shape[0], w2.shape[0]
     for j in range(0, m, 4):
@@ -84,7 +86,7 @@ def row_norms(flat, starts, w2, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, fastmath=FAST)
-def _dots_4x4(flat, starts, queries, j, dots):  # type: ignore[no-untyped-def]
+def _dots_4x4(flat, starts, queries, j, dots):
     """dots[i, r] = Σ_f queries_if x_(j+r)f for four queries and the four rows from j on."""
     m, n = starts.shape[0], queries.shape[1]
     j1, j2, j3 = min(j + 1, m - 1), min(j + 2, m - 1), min(j + 3, m - 1)
@@ -118,12 +120,12 @@ def _dots_4x4(flat, starts, queries, j, dots):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, fastmath=FAST)
-def batch_distances(flat, starts, norms, queries, query_norms, out):  # type: ignore[no-untyped-def]
+def batch_distances(flat, starts, norms, queries, query_norms, out):
     """out[i, j] = q_i + q_j − 2 Σ_f w2_f x_if x_jf ≥ 0 for four queries at once.
 
-    `queries` (4, n) holds w2 ⊙ x_i, `norms` and `query_norms` the q = Σ_f w2_f x_f². One multiply-add per pair
-    and feature in place of three operations; the sum cancels for near rows, so data are centered first and the
-    distances of the chosen neighbors computed again by differences (`_refine`).
+    `queries` (4, n) holds w2 ⊙ x_i, `norms` and `query_norms` the q = Σ_f w2_f x_f². One multiply-add per
+    pair and feature in place of three operations; the sum cancels for near rows, so data are centered first
+    and the distances of the chosen neighbors computed again by differences (`_refine`).
     """
     m = starts.shape[0]
     dots = np.empty((QUERIES, 4), np.float32)
@@ -135,7 +137,7 @@ def batch_distances(flat, starts, norms, queries, query_norms, out):  # type: ig
 
 
 @njit(cache=True, fastmath=FAST)
-def _load_queries(flat, starts, w2, rows, queries, query_norms):  # type: ignore[no-untyped-def]
+def _load_queries(flat, starts, w2, rows, queries, query_norms):
     """Fill `queries` with w2 ⊙ x_i and `query_norms` for up to four rows; the last row fills the rest."""
     n = w2.shape[0]
     for b in range(QUERIES):
@@ -152,7 +154,7 @@ def _load_queries(flat, starts, w2, rows, queries, query_norms):  # type: ignore
 
 
 @njit(cache=True)
-def _sift_down(distance, index, size, r):  # type: ignore[no-untyped-def]
+def _sift_down(distance, index, size, r):
     """Let entry `r` of the max-heap ordered by (distance, index) sink to its place."""
     d, j = distance[r], index[r]
     child = 2 * r + 1
@@ -171,7 +173,7 @@ def _sift_down(distance, index, size, r):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _heap_sort(distance, index, size):  # type: ignore[no-untyped-def]
+def _heap_sort(distance, index, size):
     """Turn a max-heap into ascending (distance, index) order."""
     for last in range(size - 1, 0, -1):
         distance[0], distance[last] = distance[last], distance[0]
@@ -180,7 +182,7 @@ def _heap_sort(distance, index, size):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def k_smallest(d, bound, starts, groups, start, group, span, k, index, distance):  # type: ignore[no-untyped-def]
+def k_smallest(d, bound, starts, groups, start, group, span, k, index, distance):
     """Write the k admissible rows of least d ≤ bound, nearest first, and return how many there are.
 
     A row is met in the order of its index, so one that equals the worst of the heap never enters: ties go to
@@ -209,7 +211,7 @@ def k_smallest(d, bound, starts, groups, start, group, span, k, index, distance)
 
 
 @njit(cache=True, fastmath=FAST)
-def _refine(flat, starts, w2, x, index, count, distance):  # type: ignore[no-untyped-def]
+def _refine(flat, starts, w2, x, index, count, distance):
     """distance[r] = Σ_f w2_f (x_f − x_index[r],f)², by differences."""
     n = x.shape[0]
     for r in range(count):
@@ -222,7 +224,7 @@ def _refine(flat, starts, w2, x, index, count, distance):  # type: ignore[no-unt
 
 
 @njit(cache=True)
-def _neighbors_block(  # type: ignore[no-untyped-def]
+def _neighbors_block(
     flat, starts, groups, norms, w2, q_flat, q_starts, q_groups, span, rows, index, distance, count
 ):
     """Neighbors of up to four query rows."""
@@ -242,9 +244,7 @@ def _neighbors_block(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, parallel=True)
-def neighbors(  # type: ignore[no-untyped-def]
-    flat, starts, groups, norms, w2, q_flat, q_starts, q_groups, span, index, distance, count
-):
+def neighbors(flat, starts, groups, norms, w2, q_flat, q_starts, q_groups, span, index, distance, count):
     """Write the k = index.shape[1] nearest admissible rows of every query, and how many there are.
 
     `norms` are the `row_norms` of the training rows. Ranks at and beyond count[i] are left as they were.
@@ -261,7 +261,7 @@ def neighbors(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def soft_weights(distance, count, beta, adaptive, p):  # type: ignore[no-untyped-def]
+def soft_weights(distance, count, beta, adaptive, p):
     """Return β and write p_r = exp(−(d_r − d_min) / β) / Σ.
 
     With `adaptive`, β is `beta` times the mean distance of these neighbors. Where β is 0 all neighbors at the
@@ -283,8 +283,8 @@ def soft_weights(distance, count, beta, adaptive, p):  # type: ignore[no-untyped
 
 
 @njit(cache=True)
-def soft_average(index, distance, count, k, Y, beta, adaptive, out):  # type: ignore[no-untyped-def]
-    """out[i, o] = Σ_r p_r Y[index[i, r], o], the soft kNN estimate on the first k neighbors; NaN without any."""
+def soft_average(index, distance, count, k, Y, beta, adaptive, out):
+    """out[i, o] = Σ_r p_r Y[index[i, r], o]: soft kNN on the first k neighbors; NaN where there are none."""
     p = np.empty(index.shape[1])
     for i in range(index.shape[0]):
         size = min(count[i], k)
@@ -296,7 +296,7 @@ def soft_average(index, distance, count, k, Y, beta, adaptive, out):  # type: ig
 
 
 @njit(cache=True)
-def _inner_products(flat, starts, w2, x, index, count, S):  # type: ignore[no-untyped-def]
+def _inner_products(flat, starts, w2, x, index, count, S):
     """S[r, s] = z_r · z_s of the differences z = w ⊙ (x' − x) to the query."""
     n = x.shape[0]
     Z = np.empty((count, n), flat.dtype)
@@ -308,7 +308,7 @@ def _inner_products(flat, starts, w2, x, index, count, S):  # type: ignore[no-un
 
 
 @njit(cache=True)
-def _inner_from_distances(pairwise, index, distance, count, S):  # type: ignore[no-untyped-def]
+def _inner_from_distances(pairwise, index, distance, count, S):
     """S[r, s] = ½ (d_r + d_s − d_rs): the same inner products from squared distances alone."""
     for r in range(count):
         for s in range(count):
@@ -316,7 +316,7 @@ def _inner_from_distances(pairwise, index, distance, count, S):  # type: ignore[
 
 
 @njit(cache=True)
-def _local_linear_one(S, p, g, ridge, out):  # type: ignore[no-untyped-def]
+def _local_linear_one(S, p, g, ridge, out):
     """Weighted ridge regression with intercept, evaluated at the query (the origin of z), in dual form.
 
     With z̄ = Σ p z and ḡ = Σ p g, G = Gram matrix of √p (z − z̄), (G + ridge · tr(G) · I) c = √p (g − ḡ) and
@@ -348,13 +348,13 @@ def _local_linear_one(S, p, g, ridge, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, parallel=True)
-def local_linear(  # type: ignore[no-untyped-def]
+def local_linear(
     flat, starts, w2, q_flat, q_starts, pairwise, index, distance, count, k, Y, beta, adaptive, ridge, out
 ):
     """Local-linear estimate on the first k neighbors of every query; NaN without any.
 
-    `pairwise` are the squared distances among the training rows if they were computed (cheaper by far for many
-    features), else an array of size 0.
+    `pairwise` are the squared distances among the training rows if they were computed (cheaper by far for
+    many features), else an array of size 0.
     """
     n = w2.shape[0]
     for i in prange(index.shape[0]):
@@ -378,12 +378,12 @@ def local_linear(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _pull(distance, count, index, Y, y, beta, adaptive, p, u):  # type: ignore[no-untyped-def]
+def _pull(distance, count, index, Y, y, beta, adaptive, p, u):
     """Write u with ∂e/∂w_f = w_f Σ_r u_r (x_f − x_rf)² for one query, and return its squared error.
 
     e = −½ Σ_o (y_o − ĝ_o)², and ∂ĝ/∂w_f = −(2 w_f / β) Cov_p(g, (x_f − x'_f)²), hence
-    u_r = −(2 / β) p_r Σ_o (y_o − ĝ_o)(g_ro − ĝ_o). With `adaptive`, β = beta · mean d follows the weights too,
-    which takes the mean of the same differences off: u_r −= Σ_s u_s d_s / Σ_s d_s.
+    u_r = −(2 / β) p_r Σ_o (y_o − ĝ_o)(g_ro − ĝ_o). With `adaptive`, β = beta · mean d follows the weights
+    too, which takes a constant off: u_r −= Σ_s u_s d_s / Σ_s d_s.
     """
     width = soft_weights(distance, count, beta, adaptive, p)
     u[:count] = 0.0
@@ -411,7 +411,7 @@ def _pull(distance, count, index, Y, y, beta, adaptive, p, u):  # type: ignore[n
 
 
 @njit(cache=True, fastmath=FAST)
-def _add_squares(flat, starts, x, index, count, u, out):  # type: ignore[no-untyped-def]
+def _add_squares(flat, starts, x, index, count, u, out):
     """out[f] += Σ_r u_r (x_f − x_rf)², four neighbors at a time."""
     n = x.shape[0]
     for r in range(0, count, 4):
@@ -428,46 +428,46 @@ def _add_squares(flat, starts, x, index, count, u, out):  # type: ignore[no-unty
 
 
 @njit(cache=True)
-def rgs_gradient(  # type: ignore[no-untyped-def]
-    flat, starts, groups, norms, w2, span, Y, rows, k, beta, adaptive, d, queries, query_norms, slope
-):
-    """Add the slopes h of up to four rows, ∂e/∂w_f = w_f h_f, to `slope`; return their squared errors' sum.
+def _distances_of_batch(flat, starts, norms, w2, rows, queries, query_norms, d):
+    """Distances of up to four rows to all rows; for a single row by differences."""
+    if rows.shape[0] == 1:
+        query_distances(flat, starts, w2, flat[starts[rows[0]] : starts[rows[0]] + w2.shape[0]], d[0])
+    else:
+        _load_queries(flat, starts, w2, rows, queries, query_norms)
+        batch_distances(flat, starts, norms, queries, query_norms, d)
 
-    `d` (4, m), `queries` (4, n) and `query_norms` (4,) are scratch.
+
+@njit(cache=True)
+def rgs_slope(flat, starts, groups, span, Y, i, d, w2, k, beta, adaptive, slope):
+    """Add the slope h of row i, ∂e/∂w_f = w_f h_f, to `slope`; return the squared error of the row.
+
+    `d` are the distances of row i to all rows, used to find its neighbors.
     """
     n = w2.shape[0]
-    index, distance = np.empty(k, np.int64), np.empty(k, np.float32)
-    p, u = np.empty(k), np.empty(k)
-    _load_queries(flat, starts, w2, rows, queries, query_norms)
-    batch_distances(flat, starts, norms, queries, query_norms, d)
-    loss = 0.0
-    for b in range(rows.shape[0]):
-        i = rows[b]
-        count = k_smallest(d[b], np.inf, starts, groups, starts[i], groups[i], span, k, index, distance)
-        if count > 0:
-            x = flat[starts[i] : starts[i] + n]
-            _refine(flat, starts, w2, x, index, count, distance)
-            loss += _pull(distance, count, index, Y, Y[i], beta, adaptive, p, u)
-            _add_squares(flat, starts, x, index, count, u, slope)
+    index, distance, p, u = np.empty(k, np.int64), np.empty(k, d.dtype), np.empty(k), np.empty(k)
+    count = k_smallest(d, np.inf, starts, groups, starts[i], groups[i], span, k, index, distance)
+    if count == 0:
+        return 0.0
+    x = flat[starts[i] : starts[i] + n]
+    _refine(flat, starts, w2, x, index, count, distance)
+    loss = _pull(distance, count, index, Y, Y[i], beta, adaptive, p, u)
+    _add_squares(flat, starts, x, index, count, u, slope)
     return loss
 
 
 @njit(cache=True)
-def _step(w, slope, step, power, limit):  # type: ignore[no-untyped-def]
-    """w_f ← w_f (1 + step · w_f^power · h_f), no weight changing by more than the fraction `limit`."""
+def _step(w, slope, step, limit):
+    """w_f ← w_f (1 + step · h_f), no weight changing by more than the fraction `limit` nor vanishing."""
     largest = 0.0
     for f in range(w.shape[0]):
-        change = step * slope[f] * (w[f] ** power if power > 0.0 else 1.0)
-        w[f] *= 1.0 + min(max(change, -limit), limit)
+        w[f] *= 1.0 + min(max(step * slope[f], -limit), limit)
         largest = max(largest, w[f])
     for f in range(w.shape[0]):
-        w[f] = max(w[f], TINY * largest)
+        w[f] = max(w[f], LEAST * largest)
 
 
 @njit(cache=True)
-def rgs_epoch(  # type: ignore[no-untyped-def]
-    flat, starts, groups, span, Y, order, batch, k, beta, adaptive, step, power, limit, w
-):
+def rgs_epoch(flat, starts, groups, span, Y, order, batch, k, beta, adaptive, step, limit, w):
     """Visit the rows of `order` once, `batch` rows per step, and change w in place.
 
     One step goes up the gradient of e(w) summed over the rows of the batch, which share one set of weights.
@@ -481,28 +481,15 @@ def rgs_epoch(  # type: ignore[no-untyped-def]
     for first in range(0, order.shape[0], batch):
         last = min(first + batch, order.shape[0])
         w2 = (w * w).astype(np.float32)
-        row_norms(flat, starts, w2, norms)
+        if last - first > 1:
+            row_norms(flat, starts, w2, norms)
         slope[:] = ZERO
         for b in range(first, last, QUERIES):
             rows = order[b : min(b + QUERIES, last)]
-            loss += rgs_gradient(
-                flat,
-                starts,
-                groups,
-                norms,
-                w2,
-                span,
-                Y,
-                rows,
-                k,
-                beta,
-                adaptive,
-                d,
-                queries,
-                query_norms,
-                slope,
-            )
-        _step(w, slope, step, power, limit)
+            _distances_of_batch(flat, starts, norms, w2, rows, queries, query_norms, d)
+            for r in range(rows.shape[0]):
+                loss += rgs_slope(flat, starts, groups, span, Y, rows[r], d[r], w2, k, beta, adaptive, slope)
+        _step(w, slope, step, limit)
     return loss / order.shape[0]
 
 
@@ -510,7 +497,7 @@ def rgs_epoch(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _run_end(value, a, side):  # type: ignore[no-untyped-def]
+def _run_end(value, a, side):
     """Return the far end (exclusive, in direction `side`) of the run of equal sorted values at position a."""
     b = a
     while 0 <= b < value.shape[0] and value[b] == value[a]:
@@ -519,7 +506,7 @@ def _run_end(value, a, side):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _sks_neighbors(value, rank, starts, groups, i, v, at, span, k, index, distance):  # type: ignore[no-untyped-def]
+def _sks_neighbors(value, rank, starts, groups, i, v, at, span, k, index, distance):
     """Write the k rows nearest to v in one sorted feature, walking outwards run by run; return how many.
 
     Rows of a run are in ascending index; two runs at the same distance are merged by index.
@@ -553,7 +540,7 @@ def _sks_neighbors(value, rank, starts, groups, i, v, at, span, k, index, distan
 
 
 @njit(cache=True, parallel=True)
-def sks(flat, starts, groups, span, features, Y, k, beta, adaptive, out):  # type: ignore[no-untyped-def]
+def sks(flat, starts, groups, span, features, Y, k, beta, adaptive, out):
     """out[c, o] = leave-one-out mean squared error of soft kNN on the one feature features[c].
 
     One sort per feature, then k steps outwards per row.
@@ -587,7 +574,7 @@ def sks(flat, starts, groups, span, features, Y, k, beta, adaptive, out):  # typ
 
 
 @njit(cache=True, parallel=True, fastmath=FAST)
-def prefix_add(columns, q_columns, w2, out):  # type: ignore[no-untyped-def]
+def prefix_add(columns, q_columns, w2, out):
     """out[i, j] += Σ_c w2_c (q_columns[c, i] − columns[c, j])²: a few features more in all distances."""
     for i in prange(out.shape[0]):
         row = out[i]
@@ -599,7 +586,7 @@ def prefix_add(columns, q_columns, w2, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, parallel=True, fastmath=FAST)
-def prefix_add_norms(norms, q_norms, out):  # type: ignore[no-untyped-def]
+def prefix_add_norms(norms, q_norms, out):
     """out[i, j] = max(out[i, j] + q_norms[i] + norms[j], 0), after −2 Σ w2 x x' was added to out."""
     for i in prange(out.shape[0]):
         row, q = out[i], q_norms[i]
@@ -608,9 +595,7 @@ def prefix_add_norms(norms, q_norms, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, parallel=True)
-def prefix_select(  # type: ignore[no-untyped-def]
-    d, starts, groups, q_starts, q_groups, span, index, distance, count
-):
+def prefix_select(d, starts, groups, q_starts, q_groups, span, index, distance, count):
     """Write the k nearest rows of every query from its row of distances.
 
     Neighbors of the size before, if count[i] says that index[i] holds k of them, bound the k-th distance: few

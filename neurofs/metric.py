@@ -63,9 +63,9 @@ def as_w2(weights: Any, n_features: int) -> np.ndarray:
 def centered(*samples: Samples) -> tuple[Samples, ...]:
     """Return the samples with a constant taken off each feature where it lies far from zero.
 
-    Distances do not change, but sums of squares of numbers like 1000 ± 1 would lose them in rounding. A position
-    of the buffer belongs to the feature (position − start) mod P of every window, P being the greatest common
-    divisor of the differences of starts, so one constant per residue serves all windows. Constants are
+    Distances do not change, but sums of squares of numbers like 1000 ± 1 would lose them in rounding. Each
+    position of the buffer belongs to the feature (position − start) mod P of every window, P being the
+    greatest common divisor of the differences of starts, so one constant per residue serves all windows. Constants are
     multiples of a power of two near the standard deviation: counts stay exact, ties stay ties.
     """
     starts = [s.starts - s.starts[0] for s in samples if len(s)]
@@ -105,7 +105,7 @@ def _offsets(samples: Samples, period: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Neighbors:
-    """The k nearest training rows of every query, nearest first; ranks from count[i] on are empty (−1, inf)."""
+    """The k nearest training rows of every query, nearest first; ranks from count[i] on are −1 and inf."""
 
     index: np.ndarray
     distance: np.ndarray
@@ -126,8 +126,8 @@ def find_neighbors(
 ) -> Neighbors:
     """Find the k nearest training rows under d_w(x, x') = Σ_f w_f² (x_f − x'_f)².
 
-    Without `queries`, every training row is a query and finds its neighbors in leave-one-out manner: rows whose
-    windows overlap it are no neighbors (``exclude="self"``: only the row itself), nor are rows of its group.
+    Without `queries`, every training row is a query and finds its neighbors in leave-one-out manner: rows
+    whose windows overlap it are no neighbors (``exclude="self"``: only itself), nor are rows of its group.
     """
     train = as_samples(train)
     w2 = as_w2(weights, train.n_features)
@@ -311,9 +311,9 @@ def prefix_curve(
 ) -> np.ndarray:
     """Predict by soft kNN on the first n features of `order`, for every n of `sizes`, in one sweep.
 
-    Returns (sizes, queries, outputs). Distances only grow by the features that a size adds to the one before,
-    so all sizes together cost little more than the largest. Without `weights` the chosen features count alike;
-    without `queries` the training rows are predicted in leave-one-out manner, as in `find_neighbors`.
+    Returns (sizes, queries, outputs). Distances only grow by the features that a size adds to the one
+    before, so all sizes together cost little more than the largest. Without `weights` the chosen features
+    count alike; without `queries` the training rows are predicted leaving out as `find_neighbors` does.
     """
     train = as_samples(train)
     order, sizes = np.asarray(order, np.int64), np.asarray(sizes, np.int64)

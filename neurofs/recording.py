@@ -15,12 +15,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from neurofs.errors import InputError
+from neurofs.errors import InputError, printable
+from neurofs.grid import TICK
 
-__all__ = ["TICK", "InvalidRecording", "Recording", "Series", "find_gaps"]
-
-TICK = 1e-9
-"""Seconds per tick: all comparisons of times with bin edges are made in whole nanoseconds."""
+__all__ = ["InvalidRecording", "Recording", "Series", "find_gaps", "find_kept"]
 
 
 class InvalidRecording(InputError):
@@ -61,7 +59,7 @@ class Series:
                 f"times of shape {time.shape} and values of shape {values.shape}",
                 "Check the orientation of the series and which times belong to it.",
             )
-        columns = tuple(str(c) for c in self.columns) or default_columns(values.shape[1])
+        columns = tuple(str(c) for c in self.columns) or default_columns(self.name, values.shape[1])
         if len(columns) != values.shape[1] or len(set(columns)) != len(columns):
             raise InputError(
                 self.name,
@@ -84,8 +82,10 @@ class Series:
         return round(1.0 / self.interval, 6)
 
 
-def default_columns(n_columns: int) -> tuple[str, ...]:
-    """Return x, y, z for up to three columns, else their numbers."""
+def default_columns(name: str, n_columns: int) -> tuple[str, ...]:
+    """Return the series' own name for one column, x, y, z for up to three, else their numbers."""
+    if n_columns == 1:
+        return (name,)
     return tuple("xyz"[:n_columns]) if n_columns <= 3 else tuple(str(i) for i in range(n_columns))
 
 
@@ -102,7 +102,7 @@ class Recording:
     counts : array (time, channel), optional
         Counts per bin instead of spike times, on a regular grid.
     bin_width, start : float
-        Width of these bins and the time at which the first one begins.
+        Width of these bins and the time at which the first one begins; unused with spike times.
     behavior : mapping of str to Series
     trials : DataFrame with `start` and `stop`, and any conditions
         Half-open intervals that do not overlap; empty if the session has no trials.
@@ -128,7 +128,7 @@ after 0.655. Sort them, or pass --sort-spikes.
     name: str
     spikes: Sequence[Any] | None = None
     counts: Any = None
-    bin_width: float | None = None
+    bin_width: float = 0.0
     start: float = 0.0
     behavior: Mapping[str, Series] = field(default_factory=dict)
     trials: pd.DataFrame = None
@@ -151,7 +151,11 @@ after 0.655. Sort them, or pass --sort-spikes.
         if self.spikes is not None:
             self._set(spikes=tuple(_frozen(np.asarray(s, dtype=np.float64)) for s in self.spikes))
         else:
-            self._set(counts=_frozen(np.asarray(self.counts)), start=float(self.start))
+            self._set(
+                counts=_frozen(np.asarray(self.counts)),
+                start=float(self.start),
+                bin_width=float(self.bin_width or 0.0),
+            )
         self._set(channels=_as_channels(self.channels, self._count_channels()))
         self._set(
             observed=_frozen(self._default_observed() if self.observed is None else _pairs(self.observed))
@@ -171,7 +175,7 @@ after 0.655. Sort them, or pass --sort-spikes.
 
     def _default_observed(self) -> np.ndarray:
         if self.counts is not None:
-            return np.array([[self.start, self.start + len(self.counts) * (self.bin_width or 0.0)]])
+            return np.array([[self.start, self.start + len(self.counts) * self.bin_width]])
         ends = [
             t for times in self.spikes or () if times.ndim == 1 and len(times) for t in (times[0], times[-1])
         ]
@@ -229,6 +233,21 @@ def find_gaps(intervals: np.ndarray) -> np.ndarray:
     return gaps[gaps[:, 1] > gaps[:, 0]]
 
 
+def find_kept(names: Sequence[str], excluded: Sequence[str]) -> np.ndarray:
+    """Return the positions of the channels that are not excluded; every excluded name must exist.
+
+    >>> find_kept(["a", "b", "c"], ["b"])
+    array([0, 2])
+    """
+    known = [str(name) for name in names]
+    unknown = sorted(set(excluded) - set(known))
+    if unknown:
+        some = ", ".join(known[:8]) + (" …" if len(known) > 8 else "")
+        where = f"exclude_channels '{unknown[0]}'"
+        raise InputError(where, "the name of a channel", "no such channel", f"Names are {printable(some)}.")
+    return np.array([i for i, name in enumerate(known) if name not in set(excluded)], dtype=np.int64)
+
+
 def _frozen(array: np.ndarray) -> np.ndarray:
     view = array.view()
     view.flags.writeable = False
@@ -255,8 +274,8 @@ def _as_channels(channels: pd.DataFrame | None, n_channels: int) -> pd.DataFrame
 
 def _find_problems(r: Recording) -> Iterator[InputError]:
     """Yield every rule that the recording breaks."""
-    yield from _channel_problems(r)
     yield from _spike_problems(r) if r.spikes is not None else _count_problems(r)
+    yield from _channel_problems(r)
     yield from _interval_problems("observed intervals", r.observed)
     yield from _trial_problems(r)
     for series in r.behavior.values():
@@ -276,7 +295,7 @@ def _channel_problems(r: Recording) -> Iterator[InputError]:
     repeated = r.channels["name"][r.channels["name"].duplicated()]
     if len(repeated):
         yield InputError(
-            f"channel {repeated.iloc[0]!r}", "a name used once", "the same name again", "Rename the channels."
+            f"channel '{repeated.iloc[0]}'", "a name used once", "the same name again", "Rename the channels."
         )
 
 
@@ -285,7 +304,7 @@ def _spike_problems(r: Recording) -> Iterator[InputError]:
     for name, times in zip(names, r.spikes or (), strict=False):
         problem = _spike_time_problem(times)
         if problem:
-            yield InputError(f"channel {name!r}", *problem)
+            yield InputError(f"channel '{name}'", *problem)
     if r.n_channels and not any(len(times) for times in r.spikes or ()):
         yield InputError(
             "spikes", "at least one spike", "none in any channel", "Check which object holds the spikes."
@@ -318,7 +337,7 @@ def _count_problems(r: Recording) -> Iterator[InputError]:
             "counts", "numbers (time, channel)", f"{counts.dtype} of shape {counts.shape}", "Check --counts."
         )
         return
-    if r.bin_width is None or not np.isfinite(r.bin_width) or r.bin_width < TICK:
+    if not np.isfinite(r.bin_width) or r.bin_width < TICK:
         yield InputError("counts", "a bin width in seconds", r.bin_width, "Say it with --counts-bin-width.")
     if not np.isfinite(r.start):
         yield InputError("counts", "a finite start time", r.start, "Check the times of the bins.")
@@ -372,7 +391,7 @@ def _trial_problems(r: Recording) -> Iterator[InputError]:
 
 
 def _series_problems(series: Series) -> Iterator[InputError]:
-    where = f"series {series.name!r}"
+    where = f"series '{series.name}'"
     if not np.isfinite(series.time).all():
         yield InputError(where, "finite timestamps", "NaN or infinity", "Remove these samples.")
         return

@@ -1,0 +1,5 @@
+"""``python -m neurofs``."""
+
+from neurofs.cli import main
+
+main()

@@ -1,0 +1,151 @@
+"""The command line: parse, call one function, print where the result is.
+
+Nothing heavy is imported before a command runs, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import types
+import typing
+from pathlib import Path
+from typing import Any
+
+import click
+
+from neurofs import __version__
+from neurofs.errors import NeurofsError
+
+__all__ = ["main"]
+
+
+class _Group(click.Group):
+    """A group that prints the errors that are the user's to mend in one line, without a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except NeurofsError as error:
+            click.echo(f"neurofs: {error}", err=True)
+            ctx.exit(error.exit_code)
+        except KeyboardInterrupt:
+            click.echo("neurofs: interrupted", err=True)
+            ctx.exit(130)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(0)
+
+
+class _LoadCommand(click.Command):
+    """A command that also takes every key of a session file as an option."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        from neurofs.config import LoadOptions
+
+        own = super().get_params(ctx)
+        return (
+            own[:-1]
+            + [_make_option(key, field) for key, field in LoadOptions.model_fields.items()]
+            + own[-1:]
+        )
+
+
+def _make_option(key: str, field: Any) -> click.Option:
+    """Return the click option of one field of the settings."""
+    kind, multiple = _option_type(field.annotation)
+    flag = "--" + key.replace("_", "-")
+    if kind is click.BOOL:
+        return click.Option([f"{flag}/--no-{flag[2:]}"], default=None, help=field.description)
+    return click.Option([flag], type=kind, multiple=multiple, default=None, help=field.description)
+
+
+def _option_type(annotation: Any) -> tuple[Any, bool]:
+    """Return the click type of an annotation, and whether the option may be given several times."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Literal:
+        return click.Choice([str(choice) for choice in arguments]), False
+    if origin in (typing.Union, types.UnionType):
+        return _option_type(next(a for a in arguments if a is not type(None)))
+    if origin is tuple:
+        return click.STRING, True
+    return {bool: click.BOOL, int: click.INT, float: click.FLOAT}.get(annotation, click.STRING), False
+
+
+def _load_options(given: dict[str, Any]) -> Any:
+    """Return the options that were given on the command line as `LoadOptions`."""
+    from neurofs.config import LoadOptions, make_options
+
+    values = {key: value for key, value in given.items() if value is not None and value != ()}
+    if "index_base" in values:
+        values["index_base"] = int(values["index_base"])
+    return make_options(LoadOptions, values)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="neurofs")
+def main() -> None:
+    """Which channels, at which lags, carry the movement, and how well can it be decoded?
+
+    \b
+    Examples:
+      neurofs inspect                          the built-in demo session
+      neurofs inspect session.nwb              what is in a file and how to decode it
+      neurofs simulate day1.nwb --n-trials 400 a session with known truth
+    """
+
+
+@main.command("inspect", cls=_LoadCommand)
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def inspect_command(file: Path | None, as_json: bool, **given: Any) -> None:
+    """Print what is in FILE, what is wrong with it, and which options decode it.
+
+    FILE is a recording (.nwb, .mat, .npz, .h5, .csv, or an acquisition format) or a session file (.toml).
+    Without FILE, the built-in demo session is shown. Exit code 2 if the file cannot be used as it is.
+
+    \b
+    Examples:
+      neurofs inspect session.nwb
+      neurofs inspect counts.mat --counts spikes --counts-bin-width 0.05
+      neurofs inspect session.toml --json
+    """
+    from neurofs.inspection import inspect_file, render_text
+    from neurofs.loaders import demo_path
+
+    report = inspect_file(file or demo_path(), _load_options(given))
+    click.echo(json.dumps(report, indent=2, default=str) if as_json else render_text(report))
+    if report["problems"]:
+        sys.exit(2)
+
+
+@main.command("simulate")
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option("--n-trials", default=100, show_default=True, help="Reaches; 420 give about 5050 samples.")
+@click.option("--n-electrodes", default=16, show_default=True, help="Electrodes with 4 channels each.")
+@click.option("--drift", default=0.2, show_default=True, help="SD of the slow drift of log rates.")
+@click.option("--bursts/--no-bursts", default=True, show_default=True, help="Let a third of the units burst.")
+@click.option("--noise", is_flag=True, help="Make the spikes independent of the movement.")
+@click.option("--seed", default=0, show_default=True, help="The same seed gives the same file.")
+def simulate_command(out: Path, seed: int, **settings: Any) -> None:
+    """Write a simulated motor-cortex session with known truth to OUT (.nwb, .npz or .h5).
+
+    The truth (tuning, lag, preferred direction of each unit) is in the table of units of the NWB file.
+
+    \b
+    Example:
+      neurofs simulate day1.nwb --n-trials 420 --seed 1
+    """
+    from neurofs.simulate import simulate_session
+    from neurofs.writers import write
+
+    recording = simulate_session(**settings, name=out.stem, random_state=seed)
+    path = write(recording, out)
+    click.echo(
+        f"{path}: {recording.n_channels} channels, {len(recording.trials)} trials, {recording.duration:.0f} s"
+    )
+
+
+if __name__ == "__main__":
+    main()

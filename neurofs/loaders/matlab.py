@@ -1,0 +1,150 @@
+"""MATLAB files: version 5 (and 4) with scipy, version 7.3 as the HDF5 it is.
+
+A variable keeps MATLAB's orientation, a cell array becomes a list in MATLAB's (column) order, a struct a
+dict, an array of structs a list of dicts. Objects and function handles are left out and noted.
+"""
+
+from __future__ import annotations
+
+import struct
+import warnings
+import zlib
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import scipy.io
+import scipy.sparse
+from scipy.io.matlab import MatlabFunction, MatlabObject, MatlabOpaque, MatReadError
+
+from neurofs.config import LoadOptions
+from neurofs.errors import InputError, printable, quoted
+from neurofs.loaders.layout import interpret
+from neurofs.loaders.sizes import Budget, count_bytes
+from neurofs.loaders.variables import LeftOut, Variables, drop_left_out, flatten
+from neurofs.recording import Recording
+
+__all__ = ["read", "read_variables"]
+
+_HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_COMPRESSED = 15
+_DAMAGE = (
+    MatReadError,
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    OverflowError,
+    OSError,
+    EOFError,
+    NotImplementedError,
+    MemoryError,
+    struct.error,
+    zlib.error,
+)
+
+
+def read(path: Path, options: LoadOptions) -> Recording:
+    """Return the recording in a MATLAB file."""
+    values, notes = read_variables(path)
+    return interpret(Variables(values, options, notes, index_base=1), name=path.stem)
+
+
+def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:
+    """Return the variables of a MATLAB file by name, and notes on what was left out."""
+    if is_version_73(path):
+        from neurofs.loaders import matlab73
+
+        raw, notes = matlab73.read_raw(path)
+    else:
+        raw, notes = _read_with_scipy(path)
+    flat: dict[str, Any] = {}
+    flatten(raw, "", flat)
+    return drop_left_out(flat, notes), notes
+
+
+def is_version_73(path: Path) -> bool:
+    """Tell whether a MATLAB file is HDF5, which may begin after a block of 512 bytes."""
+    with path.open("rb") as stream:
+        head = stream.read(512 + len(_HDF5_SIGNATURE))
+    return head.startswith(_HDF5_SIGNATURE) or head[512:] == _HDF5_SIGNATURE
+
+
+def _read_with_scipy(path: Path) -> tuple[dict[str, Any], list[str]]:
+    budget = Budget()
+    with path.open("rb") as stream, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            if stream.read(6) == b"MATLAB":
+                _check_elements(stream, budget)
+            _check_shapes(stream, path.stat().st_size)
+            stream.seek(0)
+            content = scipy.io.loadmat(stream, verify_compressed_data_integrity=True)
+            raw = {k: _convert(v, k, budget) for k, v in content.items() if not k.startswith("__")}
+        except _DAMAGE as error:
+            raise InputError(
+                "content",
+                "a MATLAB file of version 5 or 7.3",
+                str(error) or type(error).__name__,
+                "Get a sound copy, or save it again in MATLAB.",
+            ) from None
+    return raw, [printable(w.message) for w in caught]
+
+
+def _check_elements(stream: BinaryIO, budget: Budget) -> None:
+    """Check that every top-level element is all there, and what the compressed ones declare."""
+    size = stream.seek(0, 2)
+    stream.seek(126)
+    order = "<" if stream.read(2) == b"IM" else ">"
+    while (position := stream.tell()) < size:
+        tag = stream.read(8)
+        if len(tag) < 8:
+            raise MatReadError(f"the file ends inside a variable, after {size:,} bytes")
+        kind, n_bytes = struct.unpack(f"{order}II", tag)
+        if position + 8 + n_bytes > size:
+            missing = position + 8 + n_bytes - size
+            raise MatReadError(f"the file is cut off: {missing:,} bytes are missing at its end")
+        declared = _inflated_size(stream, n_bytes, order) if kind == _COMPRESSED else n_bytes
+        budget.take(f"variable at byte {position}", declared, n_bytes)
+        stream.seek(position + 8 + n_bytes)
+
+
+def _inflated_size(stream: BinaryIO, n_bytes: int, order: str) -> int:
+    """Return the size that a compressed element declares, reading only its first bytes."""
+    head = zlib.decompressobj().decompress(stream.read(min(n_bytes, 4096)), 8)
+    if len(head) < 8:
+        raise MatReadError("a compressed variable without content")
+    return 8 + int(struct.unpack(f"{order}II", head)[1])
+
+
+def _check_shapes(stream: BinaryIO, size: int) -> None:
+    """Check the declared shapes against what a file of this size can hold at all."""
+    stream.seek(0)
+    budget = Budget()
+    for name, shape, kind in scipy.io.whosmat(stream):
+        if kind != "sparse":
+            budget.take(quoted(name), count_bytes(shape, 1), size)
+
+
+def _convert(value: Any, name: str, budget: Budget) -> Any:
+    """Return what scipy read as plain arrays, text, lists and dicts."""
+    budget.step(quoted(name))
+    if scipy.sparse.issparse(value):
+        budget.take(quoted(name), count_bytes(value.shape, value.dtype.itemsize), value.data.nbytes + 1)
+        return value.toarray()
+    if isinstance(value, (MatlabFunction, MatlabObject, MatlabOpaque)):
+        return LeftOut()
+    if value.dtype.names is not None:
+        fields = value.dtype.names
+        rows = [
+            {f: _convert(row[f], f"{name}.{f}", budget) for f in fields} for row in value.ravel(order="F")
+        ]
+        return rows[0] if len(rows) == 1 else rows
+    if value.dtype.kind == "O":
+        return [_convert(item, name, budget) for item in value.ravel(order="F")]
+    if value.dtype.kind in "US":
+        return _as_text([str(row) for row in value.ravel(order="F")])
+    return value
+
+
+def _as_text(rows: list[str]) -> str | list[str]:
+    return "" if not rows else rows[0] if len(rows) == 1 else [row.rstrip() for row in rows]

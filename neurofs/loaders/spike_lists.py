@@ -1,0 +1,220 @@
+"""Spike times: a list per channel, or one long list with the channel of each spike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from neurofs.errors import InputError, quoted
+from neurofs.loaders.bins import read_seconds_per_unit
+from neurofs.loaders.variables import Variables, describe, is_numeric, is_texts, word
+
+__all__ = ["SPIKE_WORDS", "find_spikes", "is_ragged", "read_spikes"]
+
+SPIKE_WORDS = (
+    "spiketimes",
+    "spikes",
+    "spiketrains",
+    "spiketrain",
+    "units",
+    "unitspiketimes",
+    "timestamps",
+    "ts",
+)
+CHANNEL_WORDS = (
+    *(
+        "spikechannels",
+        "spikechannel",
+        "spikeclusters",
+        "spikeclusterids",
+        "clusters",
+        "cluids",
+        "spikeunits",
+    ),
+    *("channelofspike", "unitofspike"),
+)
+INDEX_ENDS = ("_index", "_ends")
+NAME_WORDS = (
+    *(
+        "channelnames",
+        "channelname",
+        "unitnames",
+        "unitname",
+        "channelids",
+        "unitids",
+        "neuronnames",
+        "labels",
+    ),
+)
+
+
+def is_ragged(value: Any) -> bool:
+    """Tell whether a value is a list of number lists, one per channel."""
+    return isinstance(value, list) and bool(value) and all(_is_line(item) for item in value)
+
+
+def _is_line(item: Any) -> bool:
+    return is_numeric(item) and sum(n > 1 for n in item.shape) <= 1
+
+
+def _is_flat(value: Any) -> bool:
+    return is_numeric(value) and value.size > 1 and sum(n > 1 for n in value.shape) == 1
+
+
+def find_spikes(v: Variables) -> list[str]:
+    """Return the variables, or groups of variables, that could hold spike times."""
+    by_name = v.find(SPIKE_WORDS, lambda value: is_ragged(value))
+    flat = [n for n in v.find(SPIKE_WORDS, _is_flat) if _has_channels(v, n) or "spike" in word(n)]
+    return by_name + flat + [g for g in _groups(v) if word(g) in SPIKE_WORDS]
+
+
+def _groups(v: Variables) -> list[str]:
+    """Return the structs whose fields are all number lists."""
+    parents = {name.rsplit(".", 1)[0] for name in v.values if "." in name}
+    return sorted(p for p in parents if all(_is_line(v.values[n]) for n in _members(v, p)))
+
+
+def _members(v: Variables, group: str) -> list[str]:
+    return [name for name in v.values if name.rpartition(".")[0] == group]
+
+
+def _has_channels(v: Variables, name: str) -> bool:
+    size = v.values[name].size
+    beside = any(is_numeric(v.values.get(name + end)) for end in INDEX_ENDS)
+    return beside or bool(v.find(CHANNEL_WORDS, lambda value: _per_spike(value, size)))
+
+
+def _per_spike(value: Any, size: int) -> bool:
+    return (is_numeric(value) and value.size == size) or (is_texts(value) and len(value) == size)
+
+
+def read_spikes(v: Variables, name: str) -> tuple[list[np.ndarray], list[str] | None]:
+    """Return the spike times of each channel in seconds, and the channels' names if they have some."""
+    lists, names = _read_lists(v, name)
+    per_unit = _read_unit(v, name, lists)
+    lists = [np.asarray(times, dtype=np.float64).reshape(-1) * per_unit for times in lists]
+    if v.ask("sort_spikes"):
+        lists = [np.sort(times) for times in lists]
+    return lists, names
+
+
+def _read_lists(v: Variables, name: str) -> tuple[list[np.ndarray], list[str] | None]:
+    value = v.values.get(name)
+    if value is None:
+        members = [v.use(member) for member in _members(v, name)]
+        return [v.vector(m) for m in members], [m.rpartition(".")[2] for m in members]
+    v.use(name)
+    if is_ragged(value):
+        return value, None
+    if not _is_line(value):
+        raise InputError(
+            quoted(name),
+            "a list of spike times per channel, or one long list",
+            describe(value),
+            "Name another variable with --spikes, or this one with --counts if it holds counts.",
+        )
+    return _split(v, name, value.reshape(-1))
+
+
+def _split(v: Variables, name: str, times: np.ndarray) -> tuple[list[np.ndarray], list[str] | None]:
+    """Divide one long list among its channels."""
+    for end in INDEX_ENDS:
+        if v.options.spike_channels is None and is_numeric(v.values.get(name + end)):
+            return _split_at(v.vector(v.use(name + end)), times, name + end), None
+    labels = v.find_one("spike_channels", CHANNEL_WORDS, lambda value: _per_spike(value, len(times)))
+    if labels is None:
+        v.note(f"spikes: {quoted(name)} read as one channel; no variable says the channel of each spike")
+        return [times], None
+    return _split_by(v, labels, times)
+
+
+def _split_at(ends: np.ndarray, times: np.ndarray, name: str) -> list[np.ndarray]:
+    if (np.diff(ends) < 0).any() or (len(ends) and (ends[0] < 0 or ends[-1] != len(times))):
+        raise InputError(
+            quoted(name),
+            f"increasing ends of each channel's spikes, up to {len(times)}",
+            f"{ends[-1]} at the end",
+            "Correct it, or name the channel of each spike with --spike-channels.",
+        )
+    return np.split(times, ends[:-1].astype(np.int64)) if len(ends) else []
+
+
+def _split_by(v: Variables, name: str, times: np.ndarray) -> tuple[list[np.ndarray], list[str] | None]:
+    value = v.values[name]
+    labels = np.asarray(value if is_texts(value) else v.vector(name)).reshape(-1)
+    if len(labels) != len(times):
+        raise InputError(quoted(name), f"{len(times)} channels, one per spike", len(labels), "Name another.")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise InputError(quoted(name), "a channel for every spike", "NaN", "Remove these spikes.")
+    known = find_channel_names(v)
+    if known is not None and labels.dtype.kind != "U":
+        return _split_by_number(v, name, times, labels, len(known)), None
+    found, index = np.unique(labels, return_inverse=True)
+    v.note(
+        f"channels: the {len(found)} different values of {quoted(name)}; one without spikes cannot be seen"
+    )
+    return _group(times, index, len(found)), [_label(x) for x in found]
+
+
+def _label(value: Any) -> str:
+    return str(int(value)) if np.asarray(value).dtype.kind == "f" and value == int(value) else str(value)
+
+
+def _split_by_number(
+    v: Variables, name: str, times: np.ndarray, labels: np.ndarray, n_channels: int
+) -> list[np.ndarray]:
+    asked = v.ask("index_base")
+    base = v.index_base if asked is None else asked
+    v.note(f"channels: numbered from {base} in {quoted(name)}")
+    index = labels - np.asarray(base, dtype=np.int64)
+    bad = np.flatnonzero((index < 0) | (index >= n_channels) | (index != np.rint(index)))
+    if len(bad):
+        raise InputError(
+            f"{quoted(name)}, spike {bad[0]}",
+            f"a channel from {base} to {n_channels - 1 + base}",
+            labels[bad[0]],
+            "Check --index-base, or which variable names the channels.",
+        )
+    return _group(times, index.astype(np.int64), n_channels)
+
+
+def _group(times: np.ndarray, index: np.ndarray, n_channels: int) -> list[np.ndarray]:
+    """Return the times of each channel, in the order in which they are stored."""
+    order = np.argsort(index, kind="stable")
+    ends = np.cumsum(np.bincount(index, minlength=n_channels))
+    return np.split(times[order], ends[:-1])
+
+
+def find_channel_names(v: Variables) -> list[str] | None:
+    """Return the names of the channels, if the file has them or the user named their variable."""
+    name = v.options.channel_names
+    if name is not None:
+        v.named("channel_names")
+    else:
+        name = next(iter(v.find(NAME_WORDS, lambda value: is_texts(value) or _is_flat(value))), None)
+    if name is None:
+        return None
+    value = v.values[name]
+    if isinstance(value, str):
+        return [value]
+    return list(value) if is_texts(value) else [_label(x) for x in v.vector(name)]
+
+
+def _read_unit(v: Variables, name: str, lists: list[np.ndarray]) -> float:
+    """Return the seconds per unit of the spike times; refuse what may be samples."""
+    if v.options.time_unit is None and _look_like_samples(lists):
+        largest = max(float(times.max()) for times in lists if len(times.reshape(-1)))
+        raise InputError(
+            quoted(name),
+            "spike times in seconds",
+            f"only whole numbers, up to {largest:.10g}",
+            "Say --time-unit samples and --sampling-rate RATE, or --time-unit ms (or s).",
+        )
+    return read_seconds_per_unit(v)
+
+
+def _look_like_samples(lists: list[np.ndarray]) -> bool:
+    times = np.concatenate([t.reshape(-1) for t in lists]) if lists else np.empty(0)
+    times = times[np.isfinite(times)] if times.dtype.kind == "f" else times
+    return len(times) > 1 and bool(times.max() > 1000) and bool((times == np.rint(times)).all())

@@ -1,0 +1,122 @@
+"""`Selector`: what all selectors share, so that each one only has to score features.
+
+A selector is a scikit-learn estimator. Its own work is one method, `_weigh(samples, Y, groups)`, which
+returns a weight ≥ 0 per feature; from it follow `weights_`, `order_`, `ranking_`, `get_support` and `transform`.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from neurofs.samples import Samples
+
+__all__ = ["Selector"]
+
+LARGEST = 1e18  # squares of larger numbers, summed over features, overflow float32
+
+
+class Selector(SelectorMixin, BaseEstimator):
+    """Base of the selectors; see the module.
+
+    Attributes
+    ----------
+    weights_ : array (n_features,), ≥ 0
+        How much each feature matters.
+    order_ : array (n_features,)
+        Feature indices, best first; equal weights in the order of their index.
+    ranking_ : array (n_features,)
+        Rank of each feature, 1 = best.
+    """
+
+    n_features_to_select: Any = None
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Selector:
+        """Weigh the features of `X` (array, data frame or `Samples`) for the target(s) `y`.
+
+        `groups` names the trial of each row; rows of one trial are never neighbors of each other.
+        """
+        samples, Y = self._check_fit(X, y)
+        weights = np.asarray(self._weigh(samples, Y, groups), dtype=np.float64)
+        self.weights_ = weights
+        self.order_ = np.argsort(-weights, kind="stable")
+        self.ranking_ = np.empty(weights.size, np.int64)
+        self.ranking_[self.order_] = np.arange(1, weights.size + 1)
+        self.n_selected_ = self._count_selected(weights.size)
+        return self
+
+    def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
+        """Return a weight ≥ 0 for each feature; `Y` is float64 (rows, outputs)."""
+        raise NotImplementedError
+
+    def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
+        """Validate what the user gave and return (samples, Y)."""
+        if isinstance(X, Samples):
+            samples = X
+            self.n_features_in_ = samples.n_features
+            y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        else:
+            if y is None:
+                raise ValueError(
+                    f"requires y to be passed, but the target y of {type(self).__name__} is None"
+                )
+            X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
+            check_range(X)
+            samples = Samples.from_array(X)
+        check_consistent_length(samples, y)
+        if len(samples) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least 2 samples; found n_samples = {len(samples)}"
+            )
+        if isinstance(X, Samples):
+            check_range(samples.flat)
+        return samples, np.ascontiguousarray(y, dtype=np.float64).reshape(len(samples), -1)
+
+    def _count_selected(self, n_features: int) -> int:
+        """Turn `n_features_to_select` (None: all, an integer, or a fraction) into a number."""
+        n = self.n_features_to_select
+        if n is None:
+            return n_features
+        if isinstance(n, Integral) and not isinstance(n, bool) and 1 <= int(n) <= n_features:
+            return int(n)
+        if isinstance(n, Real) and not isinstance(n, Integral) and 0 < float(n) <= 1:
+            return max(1, int(float(n) * n_features))
+        raise ValueError(
+            f"n_features_to_select must be None, a number from 1 to {n_features}, or a fraction; found {n!r}"
+        )
+
+    def _get_support_mask(self) -> np.ndarray:
+        """Return which features are selected (scikit-learn's hook)."""
+        check_is_fitted(self, "order_")
+        mask = np.zeros(self.order_.size, bool)
+        mask[self.order_[: self.n_selected_]] = True
+        return mask
+
+    def transform(self, X: Any) -> Any:
+        """Return the selected columns of `X`; those of `Samples` as an array."""
+        if not isinstance(X, Samples):
+            return super().transform(X)
+        mask = self._get_support_mask()
+        if X.n_features != mask.size:
+            raise ValueError(f"X has {X.n_features} features, but {type(self).__name__} expects {mask.size}")
+        return X.flat[X.starts[:, None] + np.flatnonzero(mask)]
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that a target, one or several outputs, is required."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def check_range(values: np.ndarray) -> None:
+    """Refuse data that are not finite or so large that squared distances overflow."""
+    largest = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
+    if not largest < LARGEST:
+        raise ValueError(f"X must be finite and below {LARGEST:g} in size; found {largest:g} (NaN or inf?)")

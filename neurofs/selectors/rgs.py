@@ -1,0 +1,296 @@
+"""RGS: feature weights that minimise the leave-one-out error of soft k-nearest-neighbor regression.
+
+    e(w) = −½ Σ_x |g(x) − ĝ_w(x)|²
+    w_f ← w_f + η ∂e/∂w_f
+
+after Navot, Shpigelman, Tishby and Vaadia (NIPS 2005), with the gradient as it follows from e(w) (the printed
+algorithm has four slips) and with β, the width of the Gaussian, following the weights: e(w) then does not
+depend on the scale of w, and neither can run away.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from neurofs import kernels, metric
+from neurofs.samples import Samples
+from neurofs.selectors.base import Selector
+
+__all__ = ["RGS"]
+
+MOST_NEIGHBORS = 30
+MOST_EPOCHS = 20
+JUDGES = 500  # rows on which the leave-one-out error is watched
+PATIENCE = 2  # epochs without improvement before stopping
+WORTHWHILE = 0.005  # least relative improvement that counts
+BATCH = 8  # most rows that share one step
+LIMIT = 0.5  # most that one step may change a weight, as a fraction of it
+
+
+class RGS(Selector):
+    """Regression, gradient guided, feature selection.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        How many features `transform` keeps; None keeps all, a float is a fraction.
+    n_neighbors : "auto", "log2" or int
+        k. "auto" takes half of the rows, at most 30; "log2" the published ⌈log2 m⌉.
+    beta : "adaptive", "auto" or float
+        Width of the Gaussian: `beta_factor` times the mean distance of each row's own neighbors, recomputed
+        all the time; one such value for all rows, taken before the first step; or a number.
+    step_size : "auto" or float
+        η, for targets of unit variance. "auto" is 2, and less below 100 features.
+    n_epochs : "auto" or int
+        Passes over the rows. "auto" stops when the leave-one-out error no longer improves.
+    n_starts : int
+        Runs with different row orders; the one with the least leave-one-out error is kept.
+    exclude : "overlap" or "self"
+        Which rows are no neighbors of a row: all whose windows overlap it, or only itself. With `groups` in
+        `fit`, never those of its own group.
+    multi_output : "joint" or "separate"
+        One set of weights for all outputs, or one for each (`output_weights_`), `weights_` being their root
+        mean square.
+    random_state : int, RandomState or None
+        Seed of the row orders.
+    beta_factor : float
+        See `beta`.
+    batch_size : "auto" or int
+        Rows that share one step; "auto" is m / 16, from 1 to 8.
+
+    Attributes
+    ----------
+    weights_, order_, ranking_ : arrays
+        See `neurofs.selectors.base.Selector`; with adaptive β the largest weight is 1.
+    output_weights_ : array (n_outputs, n_features)
+        Weights of each output; the same for all if joint.
+    loss_curve_ : array (n_epochs_ + 1,)
+        Leave-one-out mean squared error, in units of the target's variance, before the first epoch and after
+        each, on at most 500 rows; the mean over outputs if separate runs were made.
+    n_epochs_, beta_, n_neighbors_ : int, float, int
+        What was used; `beta_` is the mean over rows if adaptive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).random((80, 20))
+    >>> selector = RGS(n_features_to_select=2, random_state=0).fit(X, np.sin(6 * X[:, 3]) * X[:, 7])
+    >>> sorted(selector.order_[:2].tolist())
+    [3, 7]
+    """
+
+    def __init__(
+        self,
+        n_features_to_select: Any = None,
+        n_neighbors: Any = "auto",
+        beta: Any = "adaptive",
+        step_size: Any = "auto",
+        n_epochs: Any = "auto",
+        n_starts: int = 1,
+        exclude: str = "overlap",
+        multi_output: str = "joint",
+        random_state: Any = None,
+        *,
+        beta_factor: float = 0.25,
+        batch_size: Any = "auto",
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.n_neighbors = n_neighbors
+        self.beta = beta
+        self.step_size = step_size
+        self.n_epochs = n_epochs
+        self.n_starts = n_starts
+        self.exclude = exclude
+        self.multi_output = multi_output
+        self.random_state = random_state
+        self.beta_factor = beta_factor
+        self.batch_size = batch_size
+
+    @classmethod
+    def published(cls, **changes: Any) -> RGS:
+        """Return RGS as published for neural data: k = 50, one β, η = 1, one epoch, one row per step."""
+        settings = {
+            "n_neighbors": 50,
+            "beta": "auto",
+            "beta_factor": 0.5,
+            "step_size": 1.0,
+            "n_epochs": 1,
+            "batch_size": 1,
+        }
+        return cls(**{**settings, **changes})
+
+    def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
+        """Fit one run per output (or one for all) and keep what it learned."""
+        Y = standardised(Y)
+        if self.multi_output not in ("joint", "separate"):
+            raise ValueError(f"multi_output must be 'joint' or 'separate'; found {self.multi_output!r}")
+        (samples,) = metric.centered(samples)
+        problem = _Problem(self, samples, groups)
+        rng = check_random_state(self.random_state)
+        parts = [Y] if self.multi_output == "joint" else np.split(Y, Y.shape[1], axis=1)
+        runs = [problem.best_of_starts(part / np.sqrt(part.shape[1]), rng) for part in parts]
+        self.n_neighbors_ = problem.k
+        self.beta_ = float(np.mean([run.beta for run in runs]))
+        self.n_epochs_ = max(len(run.losses) - 1 for run in runs)
+        self.loss_curve_ = mean_curve([run.losses for run in runs])
+        weights = np.array([run.weights for run in runs])
+        if problem.adaptive:
+            weights /= weights.max(axis=1, keepdims=True)
+        self.output_weights_ = np.repeat(weights, Y.shape[1] // len(weights), axis=0)
+        return np.sqrt((self.output_weights_**2).mean(axis=0))
+
+
+class _Run:
+    """One run: the best weights so far and the losses seen."""
+
+    def __init__(self, weights: np.ndarray, loss: float, beta: float) -> None:
+        """Start from `weights` and what they give."""
+        self.weights, self.loss, self.beta = weights.copy(), loss, beta
+        self.losses = [loss]
+
+    def note(self, weights: np.ndarray, loss: float, beta: float) -> bool:
+        """Record an epoch; return whether it was worthwhile."""
+        self.losses.append(loss)
+        better = loss < self.loss * (1 - WORTHWHILE)
+        if loss < self.loss or len(self.losses) == 2:
+            self.weights, self.loss, self.beta = weights.copy(), loss, beta
+        return better
+
+
+class _Problem:
+    """The samples of one fit with every "auto" resolved."""
+
+    def __init__(self, settings: RGS, samples: Samples, groups: Any) -> None:
+        """Resolve the settings of `settings` for `samples`."""
+        m, n = samples.shape
+        self.samples, self.flat = samples, metric.plain(samples.flat)
+        self.groups = metric.loo_groups(groups, m)
+        self.span = metric.exclusion_span(samples, settings.exclude)
+        self.adaptive = isinstance(settings.beta, str) and settings.beta == "adaptive"
+        self.beta = settings.beta
+        self.factor = positive("beta_factor", settings.beta_factor)
+        self.k = count_neighbors(settings.n_neighbors, m)
+        self.step = auto(settings.step_size, min(2.0, n / 50), "step_size")
+        self.batch = int(auto(settings.batch_size, min(max(m // 16, 1), BATCH), "batch_size", whole=True))
+        self.fixed_epochs = not isinstance(settings.n_epochs, str)
+        self.epochs = int(auto(settings.n_epochs, MOST_EPOCHS, "n_epochs", whole=True))
+        self.starts = int(auto(settings.n_starts, 1, "n_starts", whole=True))
+
+    def best_of_starts(self, Y: np.ndarray, rng: np.random.RandomState) -> _Run:
+        """Return the run with the least leave-one-out error."""
+        m = len(self.samples)
+        judges = np.sort(rng.permutation(m)[:JUDGES])
+        width = self._width(judges)
+        runs = [self.run(Y, judges, width, rng) for _ in range(self.starts)]
+        return min(runs, key=lambda run: run.loss)
+
+    def _width(self, judges: np.ndarray) -> float:
+        """Return the β given to the kernels: a factor if adaptive, else a width."""
+        if self.adaptive:
+            return self.factor
+        if self.beta == "auto":
+            _, distance, count = self._near(np.ones(self.samples.n_features), judges)
+            means = [row[:c].mean() for row, c in zip(distance, count, strict=True) if c]
+            width = self.factor * float(np.mean(means)) if means else 0.0
+            return width if width > 0 else 1.0
+        return positive("beta", self.beta)
+
+    def run(self, Y: np.ndarray, judges: np.ndarray, width: float, rng: np.random.RandomState) -> _Run:
+        """Go through the epochs from unit weights."""
+        w = np.ones(self.samples.n_features)
+        best = _Run(w, *self.judge(w, Y, judges, width))
+        idle = 0
+        for _ in range(self.epochs):
+            order = rng.permutation(len(self.samples))
+            self.epoch(Y, order, width, w)
+            idle = 0 if best.note(w, *self.judge(w, Y, judges, width)) else idle + 1
+            if not self.fixed_epochs and idle == PATIENCE:
+                break
+        return best
+
+    def epoch(self, Y: np.ndarray, order: np.ndarray, width: float, w: np.ndarray) -> None:
+        """Change w by one pass over the rows of `order`."""
+        kernels.rgs_epoch(
+            self.flat,
+            self.samples.starts,
+            self.groups,
+            self.span,
+            Y,
+            order,
+            self.batch,
+            self.k,
+            width,
+            self.adaptive,
+            self.step,
+            LIMIT,
+            w,
+        )
+        if self.adaptive:
+            w /= np.sqrt(np.mean(w * w))
+
+    def _near(self, w: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return index, distance and count of the neighbors of some rows."""
+        s, w2 = self.samples, (w * w).astype(np.float32)
+        index, count = np.zeros((rows.size, self.k), np.int64), np.zeros(rows.size, np.int64)
+        distance, norms = np.zeros((rows.size, self.k), np.float32), np.empty(len(s), np.float32)
+        kernels.row_norms(self.flat, s.starts, w2, norms)
+        query = (self.flat, s.starts[rows], self.groups[rows])
+        kernels.neighbors(
+            self.flat, s.starts, self.groups, norms, w2, *query, self.span, index, distance, count
+        )
+        return index, distance, count
+
+    def judge(self, w: np.ndarray, Y: np.ndarray, rows: np.ndarray, width: float) -> tuple[float, float]:
+        """Return the leave-one-out mean squared error of w on some rows, and the mean β."""
+        index, distance, count = self._near(w, rows)
+        predicted = np.empty((rows.size, Y.shape[1]))
+        kernels.soft_average(index, distance, count, self.k, Y, width, self.adaptive, predicted)
+        has = count > 0
+        if not has.any():
+            raise ValueError("no row has a neighbor: every other row overlaps it or is of its group")
+        loss = float(((Y[rows] - predicted)[has] ** 2).sum(axis=1).mean())
+        beta = width * float(distance[has].mean()) if self.adaptive else width
+        return loss, beta
+
+
+def standardised(Y: np.ndarray) -> np.ndarray:
+    """Return targets of mean 0 and variance 1; a constant target stays 0."""
+    Y = Y / np.maximum(np.abs(Y).max(axis=0), np.finfo(float).tiny)
+    Y = Y - Y.mean(axis=0)
+    sd = Y.std(axis=0)
+    return np.ascontiguousarray(np.where(sd > 1e-12, Y / np.where(sd > 1e-12, sd, 1.0), 0.0))
+
+
+def mean_curve(curves: list[list[float]]) -> np.ndarray:
+    """Average curves of different length, each held at its last value."""
+    longest = max(len(c) for c in curves)
+    return np.mean([c + [c[-1]] * (longest - len(c)) for c in curves], axis=0)
+
+
+def positive(name: str, value: Any) -> float:
+    """Return a number above 0."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
+        raise ValueError(f"{name} must be a number above 0; found {value!r}")
+    return float(value)
+
+
+def auto(value: Any, default: float, name: str, whole: bool = False) -> float:
+    """Return `default` for "auto", else the number given."""
+    if isinstance(value, str) and value == "auto":
+        return default
+    if whole and not isinstance(value, Integral):
+        raise ValueError(f"{name} must be a whole number above 0; found {value!r}")
+    return positive(name, value)
+
+
+def count_neighbors(n_neighbors: Any, m: int) -> int:
+    """Return k for m rows: at least 1, at most m − 1."""
+    if isinstance(n_neighbors, str) and n_neighbors == "log2":
+        k = int(np.ceil(np.log2(m)))
+    else:
+        k = int(auto(n_neighbors, min(m // 2, MOST_NEIGHBORS), "n_neighbors", whole=True))
+    return max(1, min(k, m - 1))

@@ -1,0 +1,114 @@
+import json
+import os
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from neurofs.cli import main
+from neurofs.config import LoadOptions
+from neurofs.loaders import demo_path
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, [str(a) for a in arguments])
+
+
+def test_inspect_shows_the_demo_by_default():
+    result = run("inspect")
+    assert result.exit_code == 0
+    assert "Channels: 64" in result.stdout
+    assert "neurofs decode" in result.stdout
+    assert result.stderr == ""
+
+
+def test_json_is_one_object_and_nothing_else():
+    result = run("inspect", demo_path(), "--json")
+    assert json.loads(result.stdout)["channels"]["n"] == 64
+
+
+@pytest.mark.parametrize("command", ["inspect", "simulate"])
+def test_help_has_an_example(command):
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert f"neurofs {command} " in result.stdout.split("Options:")[0].split("Example")[1]
+
+
+def test_every_key_of_a_session_file_is_an_option():
+    text = run("inspect", "--help").stdout
+    for key in LoadOptions.model_fields:
+        assert f"--{key.replace('_', '-')}" in text
+
+
+def test_options_reach_the_loader(tmp_path):
+    np.savez(tmp_path / "c.npz", a=np.ones((300, 4)), b=np.random.default_rng(0).normal(size=(300, 2)))
+    result = run(
+        "inspect",
+        tmp_path / "c.npz",
+        "--counts",
+        "a",
+        "--counts-bin-width",
+        0.05,
+        "--behavior",
+        "b",
+        "--json",
+    )
+    assert result.exit_code == 0, result.stderr
+    report = json.loads(result.stdout)
+    assert report["kind"] == "counts in 0.05 s bins"
+    assert [s["name"] for s in report["behavior"]] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["inspect", "missing.nwb"], "neurofs: missing.nwb: expected a file"),
+        (["inspect", "{tmp}/empty.nwb"], "neurofs: empty.nwb: expected"),
+        (["inspect", "{tmp}/text.nwb"], "neurofs: text.nwb: expected an HDF5 file"),
+        (["inspect", "--orientation", "sideways"], "sideways"),
+        (["inspect", "--sampling-rate", "-3"], "sampling_rate"),
+        (["simulate", "{tmp}/no/such/place.nwb"], "cannot be written"),
+        (["simulate", "{tmp}/s.xyz"], "endings"),
+        (["nonsense"], "nonsense"),
+    ],
+)
+def test_bad_usage_is_one_clear_line_and_exit_code_2(tmp_path, arguments, message):
+    (tmp_path / "empty.nwb").touch()
+    (tmp_path / "text.nwb").write_text("not HDF5 at all\n" * 100)
+    result = run(*[a.format(tmp=tmp_path) for a in arguments])
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["empty.nwb", "text.nwb"]
+
+
+def test_all_problems_of_a_bad_file_are_shown_with_exit_code_2(tmp_path):
+    path = tmp_path / "bad.nwb"
+    path.write_bytes(demo_path().read_bytes())
+    with h5py.File(path, "a") as file:
+        file["units/spike_times"][10] = 1e6
+        file["units/spike_times"][-1] = np.nan
+    result = run("inspect", path)
+    assert result.exit_code == 2
+    assert result.stdout.count("  - bad.nwb: channel") == 2
+    assert "--sort-spikes" in result.stdout
+
+
+def test_simulate_writes_a_session_that_inspect_reads(tmp_path):
+    out = tmp_path / "day.nwb"
+    assert run("simulate", out, "--n-trials", 5, "--seed", 3).exit_code == 0
+    assert json.loads(run("inspect", out, "--json").stdout)["trials"]["n"] == 5
+
+
+def test_help_imports_nothing_heavy():
+    heavy = "{'numpy', 'pandas', 'xarray', 'numba', 'sklearn', 'pydantic'}"
+    code = f"import sys, neurofs.cli; print(sorted({heavy} & set(sys.modules)))"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    )
+    assert result.stdout.strip() == "[]"
