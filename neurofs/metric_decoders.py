@@ -22,107 +22,14 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
-from neurofs.metric import Neighbors, as_samples, find_neighbors, local_linear, pairwise_distances, soft_knn
+from neurofs.metric import Neighbors, find_neighbors, local_linear, pairwise_distances, soft_knn
 from neurofs.samples import Samples
-from neurofs.tuning import Holdout, Rehearsal, Score, best_by_turns, best_of_all, choices, hold_out, spread
+from neurofs.tuning import Rehearsal, Score, TunedDecoder, best_by_turns, best_of_all, choices, spread
 
 __all__ = ["KernelRidgeMetric", "LocalLinear", "MetricAverage", "SoftKNN"]
 
 MAX_TABLE = 12_000  # rows up to which a table of all distances is kept in memory
-
-
-class MetricDecoder(RegressorMixin, BaseEstimator):
-    """Base of the decoders: checks input, standardises targets, keeps one fitted part per metric.
-
-    A child says how to fit targets (rows, outputs) of mean 0 and variance 1 in one metric (`_fit_part`) and
-    how to predict them (`_predict_part`).
-    """
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        groups: Any = None,
-        feature_weights: Any = None,
-        holdouts: Sequence[Holdout] | None = None,
-    ) -> Any:
-        """Fit `y` (rows,) or (rows, outputs) to `X`, an array or `Samples`.
-
-        Parameters
-        ----------
-        groups : array, optional
-            Trial of each row: rows of one trial are kept together wherever training data are split.
-        feature_weights : array (features,) or (outputs, features), optional
-            The metric, for all outputs or one for each.
-        holdouts : sequence of `Holdout`, optional
-            Where parameters are chosen; by default `hold_out` with the given weights.
-        """
-        train, targets = as_samples(X), self._check_targets(as_samples(X), y)
-        self.mean_, sd = targets.mean(axis=0), targets.std(axis=0)
-        self.scale_ = np.where(sd > 0, sd, 1.0)
-        targets = (targets - self.mean_) / self.scale_
-        if holdouts is None:
-            holdouts = hold_out(train, targets, lambda *_: feature_weights, groups)
-        inner = [_metrics(h.weights, *train.shape[1:], targets.shape[1]) for h in holdouts]
-        self.parts_ = []
-        for n, (weights, outputs) in enumerate(_metrics(feature_weights, *train.shape[1:], targets.shape[1])):
-            rehearsals = [
-                Rehearsal.of(train, targets[:, outputs], h, m[n][0])
-                for h, m in zip(holdouts, inner, strict=True)
-            ]
-            self.parts_.append(self._fit_part(train, targets[:, outputs], weights, rehearsals))
-        return self
-
-    def _check_targets(self, train: Samples, y: Any) -> np.ndarray:
-        """Return the targets as (rows, outputs), and remember the shapes of the data."""
-        targets = np.asarray(y, dtype=np.float64)
-        if targets.ndim not in (1, 2) or len(targets) != len(train):
-            raise ValueError(
-                f"y must have {len(train)} rows in 1 or 2 dimensions; found shape {targets.shape}"
-            )
-        if not (np.isfinite(targets).all() and np.isfinite(train.flat).all()):
-            raise ValueError("X and y must be finite; found NaN or infinity. Leave those rows out.")
-        self.n_features_in_, self.one_output_ = train.n_features, targets.ndim == 1
-        return targets.reshape(len(train), -1)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict the outputs of the rows of `X`, in the shape of the `y` of `fit`."""
-        check_is_fitted(self)
-        queries = as_samples(X)
-        if queries.n_features != self.n_features_in_:
-            raise ValueError(f"X must have {self.n_features_in_} features; found {queries.n_features}")
-        parts = [self._predict_part(part, queries) for part in self.parts_]
-        predicted = np.concatenate(parts, axis=1) * self.scale_ + self.mean_
-        return predicted[:, 0] if self.one_output_ else predicted
-
-    def _fit_part(
-        self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]
-    ) -> Any:
-        raise NotImplementedError
-
-    def _predict_part(self, part: Any, queries: Samples) -> np.ndarray:
-        raise NotImplementedError
-
-
-def _metrics(weights: Any, n_features: int, n_outputs: int) -> list[tuple[Any, slice]]:
-    """Return each metric with the outputs that it serves."""
-    everything = slice(0, n_outputs)
-    if weights is None:
-        return [(None, everything)]
-    weights = np.asarray(weights, dtype=np.float64)
-    if weights.shape not in {(n_features,), (n_outputs, n_features)}:
-        raise ValueError(
-            f"feature_weights must have shape ({n_features},) or ({n_outputs}, {n_features}); "
-            f"found {weights.shape}"
-        )
-    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any(axis=-1).all():
-        raise ValueError("feature_weights must be finite, not negative, and not all zero")
-    if weights.ndim == 1:
-        return [(weights, everything)]
-    return [(w, slice(o, o + 1)) for o, w in enumerate(weights)]
 
 
 # -------------------------------------------------------------------------------------------- local decoders
@@ -139,7 +46,7 @@ class LocalPart:
     table: np.ndarray | None = None
 
 
-class SoftKNN(MetricDecoder):
+class SoftKNN(TunedDecoder):
     """Soft k-nearest-neighbor regression in the metric of the feature weights.
 
     ĝ(x) = Σ g(x') a(x') / Σ a(x') over the k nearest training samples, a = exp(−d_w(x, x') / β), where β is
@@ -195,7 +102,7 @@ class SoftKNN(MetricDecoder):
         return soft_knn(near, part.targets, beta=beta)
 
 
-class LocalLinear(MetricDecoder):
+class LocalLinear(TunedDecoder):
     """Local-linear regression in the metric of the feature weights.
 
     A ridge regression with intercept on the k nearest training samples, weighted by a = exp(−d_w / β), with
@@ -217,12 +124,12 @@ class LocalLinear(MetricDecoder):
     """
 
     GRID: Mapping[str, Sequence[float]] = {
-        "k": (50, 100, 200, 400, 800),
+        "k": (50, 100, 200, 400),
         "beta": (0.06, 0.12, 0.25),
         "ridge": (0.3, 1.0, 3.0, 10.0),
     }
     START: Mapping[str, float] = {"k": 200, "beta": 0.12, "ridge": 1.0}
-    MAX_QUERIES = 300
+    MAX_QUERIES = 400
 
     def __init__(
         self, n_neighbors: int | str = "auto", beta: float | str = "auto", ridge: float | str = "auto"
@@ -320,7 +227,7 @@ class KernelOfDistance:
         return K
 
 
-class KernelRidgeMetric(MetricDecoder):
+class KernelRidgeMetric(TunedDecoder):
     """Kernel ridge regression in the metric of the feature weights.
 
     K(x, x') = φ(d_w(x, x') / (b · median d_w)) + linear · ⟨x, x'⟩_w / median d_w + 1, φ(u) = 1 / (1 + u) or
@@ -431,7 +338,7 @@ def _apply(kernel: KernelOfDistance, across: np.ndarray, dual: np.ndarray) -> np
     return kernel(across, across.mean(axis=1)) @ dual
 
 
-class MetricAverage(MetricDecoder):
+class MetricAverage(TunedDecoder):
     """Mean of the predictions of `SoftKNN`, `LocalLinear` and `KernelRidgeMetric` in one metric.
 
     The three err differently, so that their mean is often better than the best of them.
@@ -456,6 +363,6 @@ class MetricAverage(MetricDecoder):
         return np.mean([decoder._predict_part(fitted, queries) for decoder, fitted in part], axis=0)
 
 
-def _members() -> list[MetricDecoder]:
+def _members() -> list[TunedDecoder]:
     """Return the decoders that are averaged."""
     return [KernelRidgeMetric(), SoftKNN(), LocalLinear()]
