@@ -236,9 +236,9 @@ class GradientBoosting(TunedDecoder):
 
     def __init__(
         self,
-        max_trees: int = 400,
+        max_trees: int = 300,
         max_depth: int = 5,
-        learning_rate: float = 0.08,
+        learning_rate: float = 0.1,
         library: str = "auto",
         random_state: int = 0,
     ) -> None:

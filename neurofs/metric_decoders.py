@@ -129,7 +129,7 @@ class LocalLinear(TunedDecoder):
         "ridge": (0.3, 1.0, 3.0, 10.0),
     }
     START: Mapping[str, float] = {"k": 200, "beta": 0.12, "ridge": 1.0}
-    MAX_QUERIES = 400
+    MAX_QUERIES = 250
 
     def __init__(
         self, n_neighbors: int | str = "auto", beta: float | str = "auto", ridge: float | str = "auto"

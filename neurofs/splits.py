@@ -57,7 +57,7 @@ class BlockedKFold:
         Number of folds, at least 2.
     n_runs : int
         Number of blocks or runs of trials that make up one fold, spread evenly over the session. One, the
-        default, is the hardest test of a decoder; several make folds alike, for choices inside a training part.
+        default, is the hardest test of a decoder; several make folds alike, for choices in a training part.
 
     Examples
     --------

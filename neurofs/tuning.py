@@ -32,7 +32,7 @@ __all__ = [
     "weigh",
 ]
 
-ALL_FOLDS = 2000  # rows up to which every fifth of the training data serves as hold-out
+CHEAP = 5e9  # products of a distance table up to which every fifth of the training data serves as hold-out
 Score = Callable[..., float]
 
 
@@ -49,8 +49,8 @@ def hold_out(X: Any, y: Any, fit_weights: Callable[..., Any], groups: Any = None
     """Set parts of the training data aside for the choice of parameters.
 
     A part is a fifth of the data: five blocks, or runs of whole trials, spread over the session, with gaps.
-    Up to 2000 rows each of the five fifths is used, above that the first alone. `fit_weights` is called as
-    ``fit_weights(X_fit, y_fit, groups_fit)`` and returns the feature weights, or None for unit weights.
+    Each of the five fifths is used in turn, the first alone where rows² · features exceeds 5e9. The weights
+    are those of ``fit_weights(X_fit, y_fit, groups_fit)``, None for unit weights.
 
     >>> parts = hold_out(np.zeros((100, 3)), np.zeros(100), lambda X, y, groups: X.shape)
     >>> len(parts), parts[0].weights
@@ -61,7 +61,7 @@ def hold_out(X: Any, y: Any, fit_weights: Callable[..., Any], groups: Any = None
     n_blocks = len(train) if groups is None else len(np.unique(groups))
     long_enough = len(train) // 10 if groups is None else n_blocks
     splitter = BlockedKFold(min(5, n_blocks), n_runs=max(1, min(5, long_enough // 5)))
-    n_folds = 5 if len(train) <= ALL_FOLDS else 1
+    n_folds = 5 if float(len(train)) ** 2 * train.n_features <= CHEAP else 1
     return [
         Holdout(fit, test, fit_weights(train[fit], y[fit], None if groups is None else groups[fit]))
         for fit, test in islice(splitter.split(train, groups=groups), n_folds)
