@@ -105,7 +105,7 @@ def _read_dataset(dataset: h5py.Dataset, budget: Budget) -> Any:
         return _read_ragged(dataset, budget)
     if dataset.dtype.kind == "V" and dataset.dtype.names and not dataset.dtype.hasobject:
         return _read_table(dataset)
-    return read_array(dataset) if dataset.dtype.kind in "biuf" else LeftOut()
+    return np.asarray(read_array(dataset)) if dataset.dtype.kind in "biuf" else LeftOut()
 
 
 def _as_texts(texts: np.ndarray) -> str | list[str]:

@@ -8,19 +8,20 @@ import numpy as np
 
 from neurofs.errors import InputError, quoted
 from neurofs.loaders.bins import read_seconds_per_unit
-from neurofs.loaders.variables import Variables, describe, is_numeric, is_texts, word
+from neurofs.loaders.variables import Variables, describe, is_numeric, is_texts, word, words_of
 
-__all__ = ["SPIKE_WORDS", "find_spikes", "is_ragged", "read_spikes"]
+__all__ = [
+    "SPIKE_WORDS",
+    "expand_unit_structs",
+    "find_channel_names",
+    "find_spikes",
+    "is_ragged",
+    "read_spikes",
+]
 
 SPIKE_WORDS = (
-    "spiketimes",
-    "spikes",
-    "spiketrains",
-    "spiketrain",
-    "units",
-    "unitspiketimes",
-    "timestamps",
-    "ts",
+    *("spiketimes", "spikes", "spiketrains", "spiketrain", "units", "unit", "neurons", "unitspiketimes"),
+    *("timestamps", "ts"),
 )
 CHANNEL_WORDS = (
     *(
@@ -34,6 +35,7 @@ CHANNEL_WORDS = (
     ),
     *("channelofspike", "unitofspike"),
 )
+UNIT_FIELDS = ("ts", "times", "timestamps", "spiketimes", "spiketrain", "spikes")
 INDEX_ENDS = ("_index", "_ends")
 NAME_WORDS = (
     *(
@@ -67,6 +69,33 @@ def find_spikes(v: Variables) -> list[str]:
     by_name = v.find(SPIKE_WORDS, lambda value: is_ragged(value))
     flat = [n for n in v.find(SPIKE_WORDS, _is_flat) if _has_channels(v, n) or "spike" in word(n)]
     return by_name + flat + [g for g in _groups(v) if word(g) in SPIKE_WORDS]
+
+
+def expand_unit_structs(v: Variables) -> None:
+    """Turn an array of structs with one entry per unit into a list of spike times and a channel table."""
+    for name, entries in list(v.values.items()):
+        if not isinstance(entries, list) or not entries or not all(isinstance(e, dict) for e in entries):
+            continue
+        fields = [
+            f for f in entries[0] if word(f) in UNIT_FIELDS and all(_is_line(e.get(f)) for e in entries)
+        ]
+        if len(fields) != 1:
+            continue
+        v.values[name] = [entry[fields[0]] for entry in entries]
+        v.note(f"spikes: the field {quoted(fields[0])} of {quoted(name)}, one entry per channel")
+        for other in entries[0]:
+            column = _scalar_column([entry.get(other) for entry in entries])
+            if column is not None:
+                v.values[f"channel_{other}"] = column
+
+
+def _scalar_column(values: list[Any]) -> Any:
+    """Return one number or text per entry as a column, or None if some entry is neither."""
+    if all(isinstance(value, str) for value in values):
+        return values
+    if all(is_numeric(value) and value.size == 1 for value in values):
+        return np.array([value.reshape(-1)[0] for value in values])
+    return None
 
 
 def _groups(v: Variables) -> list[str]:
@@ -149,7 +178,7 @@ def _split_by(v: Variables, name: str, times: np.ndarray) -> tuple[list[np.ndarr
         raise InputError(quoted(name), "a channel for every spike", "NaN", "Remove these spikes.")
     known = find_channel_names(v)
     if known is not None and labels.dtype.kind != "U":
-        return _split_by_number(v, name, times, labels, len(known)), None
+        return _split_by_number(v, name, times, labels, len(known[1])), None
     found, index = np.unique(labels, return_inverse=True)
     v.note(
         f"channels: the {len(found)} different values of {quoted(name)}; one without spikes cannot be seen"
@@ -186,19 +215,21 @@ def _group(times: np.ndarray, index: np.ndarray, n_channels: int) -> list[np.nda
     return np.split(times[order], ends[:-1])
 
 
-def find_channel_names(v: Variables) -> list[str] | None:
-    """Return the names of the channels, if the file has them or the user named their variable."""
-    name = v.options.channel_names
-    if name is not None:
-        v.named("channel_names")
-    else:
-        name = next(iter(v.find(NAME_WORDS, lambda value: is_texts(value) or _is_flat(value))), None)
+def find_channel_names(v: Variables) -> tuple[str, list[str]] | None:
+    """Return the variable with the channels' names, and these, if the file has them or the user named it."""
+    name = v.named("channel_names") or _guess_channel_names(v)
     if name is None:
         return None
     value = v.values[name]
     if isinstance(value, str):
-        return [value]
-    return list(value) if is_texts(value) else [_label(x) for x in v.vector(name)]
+        return name, [value]
+    return name, list(value) if is_texts(value) else [_label(x) for x in v.vector(name)]
+
+
+def _guess_channel_names(v: Variables) -> str | None:
+    """Return the variable known by a word for channel names; asking twice gives the same answer."""
+    known = [n for n in v.values if words_of(n) & set(NAME_WORDS)]
+    return next((n for n in known if is_texts(v.values[n]) or _is_flat(v.values[n])), None)
 
 
 def _read_unit(v: Variables, name: str, lists: list[np.ndarray]) -> float:

@@ -133,9 +133,11 @@ def _orient(v: Variables, trials: Trials, name: str) -> list[np.ndarray]:
 
 
 def _orient_by_kinematics(trials: Trials, name: str) -> str:
+    """Return which axis is time: the length that all counts and kinematics of a trial share."""
     shape = trials.fields[name][0].shape
     others = [trials.fields[n][0] for n in trials.find(_is_table) if word(n) in BEHAVIOR_WORDS]
-    fits = [any(length in other.shape for other in others) for length in shape]
+    others += [trials.fields[n][0] for n in _spike_fields(trials) if is_numeric(trials.fields[n][0])]
+    fits = [len(others) > 1 and all(length in other.shape for other in others) for length in shape]
     if fits[0] == fits[1] or shape[0] == shape[1]:
         raise InputError(
             quoted(name),
