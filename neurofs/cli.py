@@ -147,5 +147,20 @@ def simulate_command(out: Path, seed: int, **settings: Any) -> None:
     )
 
 
+@main.command("list")
+@click.argument("what", type=click.Choice(["selectors"]))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON array and nothing else.")
+def list_command(what: str, as_json: bool) -> None:
+    """Print what there is to choose from: name, target, cost in m samples and N features, reference.
+
+    \b
+    Example:
+      neurofs list selectors
+    """
+    from neurofs.selectors.catalog import describe_selectors, render_selectors
+
+    click.echo(json.dumps(describe_selectors(), indent=2) if as_json else render_selectors())
+
+
 if __name__ == "__main__":
     main()

@@ -35,6 +35,7 @@ __all__ = [
     "rgs_epoch",
     "rgs_slope",
     "row_norms",
+    "search_errors",
     "sks",
     "soft_average",
     "soft_weights",
@@ -611,3 +612,59 @@ def prefix_select(d, starts, groups, q_starts, q_groups, span, index, distance, 
         count[i] = k_smallest(
             d[i], bound, starts, groups, q_starts[i], q_groups[i], span, k, index[i], distance[i]
         )
+
+
+# -------------------------------------------------------------------------------------------------- search
+
+
+@njit(cache=True)
+def _nearest_after_change(ordered, order, columns, sign, slack, i, k, index, distance):
+    """Write the k nearest rows of i, in a heap, once sign · Σ_c (columns[c, i] − columns[c, j])² is added.
+
+    `ordered` are the distances before, ascending, and `order` the rows they belong to; a change takes off at
+    most `slack`, so the walk ends where no later row can enter. Equal distances go to the lower row. Returns
+    how many there are.
+    """
+    size, first, x = 0, columns[0], columns[0, i]
+    for rank in range(ordered.shape[0]):
+        before, j = ordered[rank], order[rank]
+        least = before - slack
+        if least == np.inf:
+            break
+        if size == k and (least > distance[0] or (slack == ZERO and least == distance[0] and j > index[0])):
+            break
+        t = first[j] - x
+        change = t * t
+        for c in range(1, columns.shape[0]):
+            t = columns[c, j] - columns[c, i]
+            change += t * t
+        d = max(before + sign * change, ZERO)
+        if size < k:
+            distance[size], index[size] = d, j
+            size += 1
+            if size == k:
+                for r in range(k // 2 - 1, -1, -1):
+                    _sift_down(distance, index, k, r)
+        elif d < distance[0] or (d == distance[0] and j < index[0]):
+            distance[0], index[0] = d, j
+            _sift_down(distance, index, k, 0)
+    return size
+
+
+@njit(cache=True, parallel=True)
+def search_errors(ordered, order, columns, sign, slack, Y, k, beta, adaptive, out):
+    """out[i, o] = squared leave-one-out error of soft kNN when some columns enter (sign 1) or leave (−1).
+
+    `ordered` (m, m) are the distances of every row under the current set, ascending, inf where a pair may not
+    be neighbors; `order` (m, m) the rows they belong to; slack[i] the most that the columns, one or more, can
+    take off a distance of row i. NaN where a row has no neighbor.
+    """
+    for i in prange(ordered.shape[0]):
+        index, distance, p = np.empty(k, np.int64), np.empty(k, np.float32), np.empty(k)
+        size = _nearest_after_change(ordered[i], order[i], columns, sign, slack[i], i, k, index, distance)
+        soft_weights(distance, size, beta, adaptive, p)
+        for o in range(Y.shape[1]):
+            error = Y[i, o]
+            for r in range(size):
+                error -= p[r] * Y[index[r], o]
+            out[i, o] = error * error if size > 0 else np.nan

@@ -61,6 +61,8 @@ class RGS(Selector):
         See `beta`.
     batch_size : "auto" or int
         Rows that share one step; "auto" is m / 16, from 1 to 8.
+    feature_groups : array of labels, optional
+        Features with the same label are ranked and selected together.
 
     Attributes
     ----------
@@ -83,6 +85,9 @@ class RGS(Selector):
     [3, 7]
     """
 
+    cost = "m² N per epoch"
+    reference = "Navot, Shpigelman, Tishby & Vaadia 2005"
+
     def __init__(
         self,
         n_features_to_select: Any = None,
@@ -97,6 +102,7 @@ class RGS(Selector):
         *,
         beta_factor: float = 0.25,
         batch_size: Any = "auto",
+        feature_groups: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.n_neighbors = n_neighbors
@@ -109,6 +115,7 @@ class RGS(Selector):
         self.random_state = random_state
         self.beta_factor = beta_factor
         self.batch_size = batch_size
+        self.feature_groups = feature_groups
 
     @classmethod
     def published(cls, **changes: Any) -> RGS:
