@@ -97,7 +97,8 @@ class SoftKNNClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of the largest share; among equal ones the first of `classes_`."""
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        shares = self.predict_proba(X)
+        return self.classes_[np.argmax(shares, axis=1)]
 
 
 class OneNNClassifier(SoftKNNClassifier):

@@ -22,7 +22,7 @@ from neurofs import metric
 from neurofs.samples import Samples
 from neurofs.selectors.base import Selector
 from neurofs.selectors.rgs import positive, standardised
-from neurofs.selectors.targets import check_neighbors, check_pairs, encode_classes
+from neurofs.selectors.targets import check_classes, check_neighbors, check_pairs, encode_classes
 
 __all__ = ["SKS", "AllFeatures", "CorrCoef", "InfoGain", "Random"]
 
@@ -142,9 +142,12 @@ class InfoGain(_Ranker):
         elif not isinstance(discrete, bool):
             raise ValueError(f"discrete_target must be 'auto', True or False; found {discrete!r}")
         self._discrete = discrete and np.asarray(y).ndim == 1
-        if self._discrete:
-            y, _ = encode_classes(y, type(self).__name__)
-        return super()._check_fit(X, y)
+        if not self._discrete:
+            return super()._check_fit(X, y)
+        codes, classes = encode_classes(y, type(self).__name__)
+        samples, Y = super()._check_fit(X, codes)
+        check_classes(classes, type(self).__name__)
+        return samples, Y
 
     def _score(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         if not isinstance(self.n_bins, Integral) or self.n_bins < 2:

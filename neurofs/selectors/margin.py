@@ -361,9 +361,10 @@ class _Flips:
         return self.evaluate(self.columns(unit), -1.0 if self.chosen[unit] else 1.0)
 
     def choose_all(self) -> None:
-        """Put every unit into the set."""
+        """Put every unit into the set that is not constant."""
         for unit in range(len(self.units)):
-            self.flip(unit, self.value)
+            if np.ptp(self.columns(unit), axis=1).any():
+                self.flip(unit, self.value)
         self.value = self.evaluate(np.empty((0, len(self.D))), 1.0)
 
     def climb(self, rng: np.random.RandomState, max_passes: int) -> None:

@@ -19,7 +19,7 @@ from neurofs import kernels, kernels_margin, metric
 from neurofs.samples import Samples
 from neurofs.selectors.base import Selector
 from neurofs.selectors.rgs import positive
-from neurofs.selectors.targets import check_neighbors, check_pairs, encode_classes
+from neurofs.selectors.targets import check_classes, check_neighbors, check_pairs, encode_classes
 
 __all__ = ["ClassSelector", "RReliefF", "Relief", "ReliefF", "nearest_hits_and_misses"]
 
@@ -33,9 +33,10 @@ class ClassSelector(Selector):
     target = "classes"
 
     def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
-        codes, classes = encode_classes(y, type(self).__name__)
-        self.classes_ = classes
-        return super()._check_fit(X, codes)
+        codes, self.classes_ = encode_classes(y, type(self).__name__)
+        samples, Y = super()._check_fit(X, codes)
+        check_classes(self.classes_, type(self).__name__)
+        return samples, Y
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

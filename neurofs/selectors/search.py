@@ -20,7 +20,7 @@ import numpy as np
 from neurofs.samples import Samples
 from neurofs.selectors.base import Selector
 from neurofs.selectors.losses import EstimatorLoss, SoftKNNLoss
-from neurofs.selectors.targets import encode_classes, one_hot
+from neurofs.selectors.targets import check_classes, encode_classes, one_hot
 from neurofs.selectors.units import Units
 
 __all__ = ["BackwardElimination", "ForwardSelection", "Step"]
@@ -76,6 +76,7 @@ class _Search(Selector):
         if labels:
             codes, classes = encode_classes(y, type(self).__name__)
             samples, _ = super()._check_fit(X, codes)
+            check_classes(classes, type(self).__name__)
             self._target = np.asarray(y)
             return samples, one_hot(codes, len(classes))
         samples, Y = super()._check_fit(X, y)
@@ -198,7 +199,7 @@ class ForwardSelection(_Search):
     ----------
     n_features_to_select : int, float or None
         Size of the set (number of groups with `feature_groups`); None, the default, stops where the score no
-        longer improves.
+        longer improves, but never without any feature.
     estimator : scikit-learn estimator, optional
         What the loss is of; None, the default, is soft kNN in leave-one-out manner.
     penalty : float, "aic" or "bic"
@@ -252,7 +253,7 @@ class ForwardSelection(_Search):
         while rest.size and (size is None or walk.chosen.sum() < size):
             losses, scores = walk.try_all(rest)
             best = int(np.argmin(scores))
-            if size is None and not scores[best] < walk.value:
+            if size is None and walk.chosen.any() and not scores[best] < walk.value:
                 break
             walk.take(rest[best], losses[best])
             place[rest[best]] = place.max() + 1

@@ -12,11 +12,11 @@ from sklearn.utils.validation import column_or_1d
 from neurofs import metric
 from neurofs.samples import Samples
 
-__all__ = ["check_neighbors", "check_pairs", "encode_classes", "one_hot"]
+__all__ = ["check_classes", "check_neighbors", "check_pairs", "encode_classes", "one_hot"]
 
 
 def encode_classes(y: Any, who: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of each label and the labels; fewer than two classes are refused.
+    """Return the number of each label and the labels.
 
     >>> codes, classes = encode_classes(["left", "right", "left"], "Relief")
     >>> codes.tolist(), classes.tolist()
@@ -24,12 +24,15 @@ def encode_classes(y: Any, who: str) -> tuple[np.ndarray, np.ndarray]:
     """
     if y is None:
         raise ValueError(f"{who} requires y to be passed, but the target y is None")
-    y = column_or_1d(y, warn=True)
-    check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
+    classes, codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)
+    return codes, classes
+
+
+def check_classes(classes: np.ndarray, who: str) -> None:
+    """Refuse labels that are no classes, and fewer than two classes."""
+    check_classification_targets(classes)
     if len(classes) < 2:
         raise ValueError(f"{who} needs samples of at least 2 classes; found only the class {classes[0]!r}")
-    return codes, classes
 
 
 def one_hot(codes: np.ndarray, n_classes: int) -> np.ndarray:
