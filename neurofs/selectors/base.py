@@ -31,7 +31,7 @@ class Selector(SelectorMixin, BaseEstimator):
     weights_ : array (n_features,), ≥ 0
         How much each feature matters.
     order_ : array (n_features,)
-        Feature indices, best first; equal weights in the order of their index.
+        Feature indices, best first; equal ones in the order of their index.
     ranking_ : array (n_features,)
         Rank of each feature, 1 = best.
     group_labels_, group_weights_, group_ranking_ : arrays (n_groups,)
@@ -56,20 +56,24 @@ class Selector(SelectorMixin, BaseEstimator):
         self._count_selected(len(units))
         scores = np.asarray(self._weigh(samples, Y, groups), dtype=np.float64)
         self.weights_ = self._to_weights(scores)
-        self._rank(scores, units)
+        self._rank(self._importance(samples, scores), units)
         return self
 
-    def _rank(self, scores: np.ndarray, units: Units) -> None:
-        """Order units by weight, then by their best score, then by number; features within them by score."""
-        weights = group_weights(self.weights_, units)
-        best = np.array([scores[members].max() for members in units.members])
+    def _rank(self, importance: np.ndarray, units: Units) -> None:
+        """Order units by strength, then by their best feature, then by number; features within them too."""
+        best = np.array([importance[members].max() for members in units.members])
         rank = np.empty(len(units), np.int64)
-        rank[np.lexsort((-best, -weights))] = np.arange(1, len(units) + 1)
+        rank[np.lexsort((-best, -self._strength(importance, units)))] = np.arange(1, len(units) + 1)
         self.ranking_ = rank[units.of_feature]
-        self.order_ = np.lexsort((-scores, self.ranking_))
+        self.order_ = np.lexsort((-importance, self.ranking_))
         self.n_selected_ = int((self.ranking_ <= self._count_selected(len(units))).sum())
         if self.feature_groups is not None:
-            self.group_labels_, self.group_weights_, self.group_ranking_ = units.labels, weights, rank
+            self.group_labels_, self.group_ranking_ = units.labels, rank
+            self.group_weights_ = group_weights(self.weights_, units)
+
+    def _strength(self, importance: np.ndarray, units: Units) -> np.ndarray:
+        """Return what groups of features are ordered by."""
+        return group_weights(np.maximum(importance, 0.0), units)
 
     def _to_weights(self, scores: np.ndarray) -> np.ndarray:
         """Turn scores into weights: what scores below 0 has no weight, but keeps its place in the order."""
@@ -78,6 +82,10 @@ class Selector(SelectorMixin, BaseEstimator):
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         """Return a score for each feature, 0 or less for none; `Y` is float64 (rows, outputs)."""
         raise NotImplementedError
+
+    def _importance(self, samples: Samples, scores: np.ndarray) -> np.ndarray:
+        """Return what features are ordered by: the scores, unless a selector knows better."""
+        return scores
 
     def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
         """Validate what the user gave and return (samples, Y)."""

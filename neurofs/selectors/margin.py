@@ -302,16 +302,18 @@ class GFlip(ClassSelector):
     def _to_weights(self, scores: np.ndarray) -> np.ndarray:
         return self._chosen.astype(float)
 
-    def _rank(self, scores: np.ndarray, units: Units) -> None:
-        """Rank the units of F first, then by what they are worth, whatever their size."""
+    def _importance(self, samples: Samples, scores: np.ndarray) -> np.ndarray:
+        """Put F first, whatever its features are worth."""
         lift = np.abs(scores).max(initial=0.0) + 1.0
-        chosen = self._chosen
-        place = np.where(chosen, lift + scores, scores - lift)
-        weights, self.weights_ = self.weights_, np.zeros(scores.size)
-        super()._rank(place, units)
-        self.weights_ = weights
+        return np.where(self._chosen, lift + scores, scores - lift)
+
+    def _strength(self, importance: np.ndarray, units: Units) -> np.ndarray:
+        return np.array([importance[members[0]] for members in units.members])
+
+    def _rank(self, importance: np.ndarray, units: Units) -> None:
+        super()._rank(importance, units)
         if self.n_features_to_select is None:
-            self.n_selected_ = int(chosen.sum())
+            self.n_selected_ = int(self._chosen.sum())
 
 
 class _Flips:

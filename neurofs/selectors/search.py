@@ -115,11 +115,12 @@ class _Search(Selector):
     def _to_weights(self, scores: np.ndarray) -> np.ndarray:
         return self._chosen.astype(float)
 
-    def _rank(self, scores: np.ndarray, units: Units) -> None:
-        """Rank by the place in the search, whatever the size of a group."""
-        weights, self.weights_ = self.weights_, np.zeros(scores.size)
-        super()._rank(scores, units)
-        self.weights_ = weights
+    def _strength(self, importance: np.ndarray, units: Units) -> np.ndarray:
+        """Rank groups by their place in the search, whatever their size."""
+        return np.array([importance[members[0]] for members in units.members])
+
+    def _rank(self, importance: np.ndarray, units: Units) -> None:
+        super()._rank(importance, units)
         self.n_selected_ = int(self._chosen.sum())
         self.loss_curve_ = np.array([step.loss for step in self.steps_])
         self.score_curve_ = np.array([step.score for step in self.steps_])
