@@ -6,6 +6,7 @@ that the message must have, in order.
 
 from __future__ import annotations
 
+import contextlib
 import struct
 import zlib
 from collections.abc import Callable
@@ -16,6 +17,7 @@ import h5py
 import numpy as np
 import pytest
 import scipy.io
+import scipy.sparse
 from writers import npy_header, write_h5, write_mat73, write_nev, write_npz, write_raw_npz, write_text
 
 from neurofs.errors import InputError, UsageError
@@ -181,6 +183,31 @@ def lying_mat(folder: Path) -> Path:
     return folder / "session.mat"
 
 
+def unknown_type_in_mat(folder: Path) -> Path:
+    """The type of the counts' numbers becomes 0, on which scipy alone ends the process."""
+    path = mat()(folder)
+    content = bytearray(path.read_bytes())
+    content[content.index(struct.pack("<II", 2, 60))] = 0
+    path.write_bytes(bytes(content))
+    return path
+
+
+def lying_mat_shape(folder: Path) -> Path:
+    path = mat()(folder)
+    content = path.read_bytes().replace(struct.pack("<ii", 20, 3), struct.pack("<ii", 2**30, 2**30), 1)
+    path.write_bytes(content)
+    return path
+
+
+def bad_sparse(folder: Path) -> Path:
+    sparse = scipy.sparse.csc_array(COUNTS.astype(float))
+    sparse.indices[3] = 19
+    path = mat(counts=sparse)(folder)
+    content = path.read_bytes().replace(struct.pack("<i", 19), struct.pack("<i", 10**9))
+    path.write_bytes(content)
+    return path
+
+
 def circular_cell(folder: Path) -> Path:
     path = write_mat73(folder / "session.mat", spikes=[np.array([0.1, 0.2])])
     with h5py.File(path, "r+") as file:
@@ -255,6 +282,9 @@ FILES: list[Row] = [
     ("mat compressed, cut off", cut(mat(True), 0.8), {}, ("a MATLAB file", "cut off")),
     ("mat bomb", lying_mat, {}, ("variable at byte 128", "as much data as it declares", "4,294,967,296")),
     ("mat only text", mat_of_text, {}, ("spike times or counts", "The file has: who")),
+    ("mat unknown type", unknown_type_in_mat, {}, ("a MATLAB file", "numbers of the unknown type 0")),
+    ("mat lies", lying_mat_shape, {}, ("a MATLAB file", "60 numbers where the shape needs 1,152,921")),
+    ("mat sparse index", bad_sparse, {}, ("a MATLAB file", "indices")),
     ("mat 7.3 cut off", cut(mat73(**SOUND), 0.6), {}, ("an HDF5 file", "truncated")),
     ("mat 7.3 cell in itself", circular_cell, {}, ("spikes", "at most 20 levels", "refers to itself")),
     ("mat 7.3 cell missing", null_cell, {}, ("spikes", "a cell that exists")),
@@ -497,6 +527,33 @@ CONTENT: list[Row] = [
     ),
 ]
 
+UNITS: list[Row] = [
+    (
+        "trials with spike times and counts",
+        mat73(trial_data=[trial_data(spikes=[np.array([0.1, 0.2])]), trial_data(spikes=[np.array([0.1])])]),
+        {},
+        ("'spikes' (spikes) and 'M1_spikes' (counts)", "--spikes spikes or --counts M1_spikes"),
+    ),
+    (
+        "counts or times of one channel",
+        only(spikes=[1, 0, 2, 1]),
+        {},
+        ("'spikes'", "could be either", "--counts spikes", "--spikes spikes"),
+    ),
+    (
+        "trial without spikes",
+        mat73(trial_data=[trial_data(), trial_data(M1_spikes=np.zeros((0, 4)))]),
+        {},
+        ("trial 2: 'M1_spikes'", "counts", "(0, 4)", "remove this trial"),
+    ),
+    (
+        "spikes in ms, behavior in s",
+        only(spike_times=[100.5, 90000.25], time=np.arange(60.0), velocity=np.ones((60, 2))),
+        {},
+        ("spikes and 'velocity'", "the same unit", "90000.2", "59", "--time-unit"),
+    ),
+]
+
 OPTIONS: list[Row] = [
     (
         "variable missing",
@@ -633,12 +690,17 @@ CSV: list[Row] = [
 ]
 
 
+ROWS = FILES + CONTENT + UNITS + OPTIONS + CSV
+
+
 @pytest.mark.parametrize(
     ("make", "options", "parts"),
-    [pytest.param(*row[1:], id=row[0]) for row in FILES + CONTENT + OPTIONS + CSV],
+    [pytest.param(*row[1:], id=row[0]) for row in ROWS],
 )
 def test_a_bad_file_gets_one_line_that_says_what_to_do(make, options, parts, tmp_path):
     path = make(tmp_path)
+    if path.suffix == ".nev":
+        pytest.importorskip("neo", reason="the optional package neo is not installed")
     with pytest.raises((InputError, UsageError)) as caught:
         load(path, **options)
     message = str(caught.value)
@@ -652,5 +714,22 @@ def test_a_bad_file_gets_one_line_that_says_what_to_do(make, options, parts, tmp
 
 
 def test_the_table_has_no_row_twice():
-    names = [row[0] for row in FILES + CONTENT + OPTIONS + CSV]
+    names = [row[0] for row in ROWS]
     assert len(names) == len(set(names)) >= 40
+
+
+def change_bytes(content: bytes, rng: np.random.Generator) -> bytes:
+    changed = np.frombuffer(content, dtype=np.uint8).copy()
+    where = rng.integers(0, len(changed), rng.integers(1, 6))
+    changed[where] = rng.choice([0, 1, 127, 255, *rng.integers(0, 256, 4)], len(where))
+    return bytes(changed[: rng.integers(1, len(changed))] if rng.random() < 0.1 else changed)
+
+
+@pytest.mark.parametrize("make", [npz(), mat(), mat(compress=True), mat(cells=[{"a": 1}, {"a": "b"}])])
+def test_changed_bytes_are_read_or_refused_and_never_anything_else(make, tmp_path):
+    path = make(tmp_path)
+    content, rng = path.read_bytes(), np.random.default_rng(0)
+    for _ in range(150):
+        path.write_bytes(change_bytes(content, rng))
+        with contextlib.suppress(InputError):
+            load(path)

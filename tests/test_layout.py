@@ -52,6 +52,11 @@ class TestCounts:
         assert recording.counts.shape == (20, 3)
         assert "counts: taken from 'a'" in recording.notes
 
+    def test_one_channel(self):
+        for one in (COUNTS[:, 1], COUNTS[None, :, 1]):
+            recording = read(SOUND | {"counts": one}, counts="counts")
+            np.testing.assert_array_equal(recording.counts, COUNTS[:, [1]])
+
     def test_rates_become_counts(self):
         recording = read(SOUND | {"counts": COUNTS / 0.05}, counts_unit="Hz")
         np.testing.assert_array_equal(recording.counts, COUNTS)

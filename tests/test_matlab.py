@@ -113,12 +113,13 @@ class TestValues:
             units=[
                 {"chan": np.array([[3.0]]), "label": "a", "ts": np.array([[0.1], [0.2]])},
                 {"chan": np.array([[5.0]]), "label": "b", "ts": np.array([[0.15]])},
+                {"chan": np.array([[5.0]]), "label": "c", "ts": np.array([[0.1, 0.3, 0.4]])},
             ]
         )
         recording = load(path)
-        assert [s.tolist() for s in recording.spikes] == [[0.1, 0.2], [0.15]]
-        assert recording.channels["chan"].tolist() == [3, 5]
-        assert recording.channels["label"].tolist() == ["a", "b"]
+        assert [s.tolist() for s in recording.spikes] == [[0.1, 0.2], [0.15], [0.1, 0.3, 0.4]]
+        assert recording.channels["chan"].tolist() == [3, 5, 5]
+        assert recording.channels["label"].tolist() == ["a", "b", "c"]
 
     def test_sparse_counts(self, tmp_path):
         scipy.io.savemat(

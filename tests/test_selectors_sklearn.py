@@ -14,8 +14,13 @@ from neurofs.samples import Samples
 from neurofs.selectors import RGS, SELECTORS, ForwardSelection, GFlip, ReliefF, Selector, Simba
 from neurofs.selectors.catalog import describe_selectors, render_selectors
 
-SETTINGS = {"rgs": {"n_epochs": 2}, "simba": {"n_starts": 2}, "backward": {"n_features_to_select": 0.5}}
-NAMES = [name for name in SELECTORS if name != "rgs"]  # which has tests of its own
+SETTINGS = {
+    "rgs": {"n_epochs": 2},
+    "kernel-rgs": {"n_steps": 30},
+    "simba": {"n_starts": 2},
+    "backward": {"n_features_to_select": 0.5},
+}
+NAMES = [name for name in SELECTORS if name not in ("rgs", "kernel-rgs")]  # which have tests of their own
 CLASSES = [name for name, kind in SELECTORS.items() if kind.target == "classes"]
 DETERMINISTIC = [name for name in NAMES if name != "random"]
 BLIND = ("corrcoef", "infogain", "sks", "random")  # rankers that look at one feature at a time, or at none

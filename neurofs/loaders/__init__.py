@@ -82,7 +82,7 @@ def demo_path() -> Path:
 
 def _within(error: InputError, path: Path) -> InputError:
     """Return the error with the file's name at its beginning."""
-    return error if error.where.startswith(path.name) else error.within(path.name)
+    return error if f"{error.where}: ".startswith(f"{path.name}: ") else error.within(path.name)
 
 
 def _given(options: LoadOptions) -> dict[str, Any]:

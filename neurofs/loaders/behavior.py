@@ -59,15 +59,15 @@ def find_shared_clock(v: Variables) -> list[Clock]:
     return [read_clock(v, name)] if name else []
 
 
-def read_behavior(v: Variables, clocks: list[Clock]) -> dict[str, Series]:
+def read_behavior(v: Variables, clocks: list[Clock], start: float = 0.0) -> dict[str, Series]:
     """Return the behavior series that the user named, or all variables that keep one of the clocks.
 
     `clocks` are those of the file as a whole, the likeliest first; a variable beside a series, such as
-    `gaze_time` beside `gaze`, is that series' own clock.
+    `gaze_time` beside `gaze`, is that series' own clock. Series with a rate alone begin at `start`.
     """
     named = v.ask("behavior")
     names = [v.require(name, "behavior") for name in named] or _guess_names(v, clocks)
-    series = {name: _read_series(v, name, _own_clock(v, name), clocks) for name in names}
+    series = {name: _read_series(v, name, _own_clock(v, name), clocks, start) for name in names}
     if not named:
         _refuse_if_none_fits(v, series, clocks)
         if series:
@@ -102,13 +102,13 @@ def _may_be_series(v: Variables, name: str, lengths: set[int]) -> bool:
     return bool(lengths & set(value.shape)) or (not lengths and v.options.behavior_rate is not None)
 
 
-def _read_series(v: Variables, name: str, own: Clock | None, clocks: list[Clock]) -> Series:
+def _read_series(v: Variables, name: str, own: Clock | None, clocks: list[Clock], start: float) -> Series:
     values = v.numbers(v.use(name))
     rate = v.ask("behavior_rate") if own is None else None
     if rate is not None:
         table = _longer_axis_first(v, name, values)
-        times = (np.arange(len(table)) + 0.5) / rate
-        v.note(f"behavior: {quoted(name)} at {rate:g} samples per second from time 0")
+        times = start + (np.arange(len(table)) + 0.5) / rate
+        v.note(f"behavior: {quoted(name)} at {rate:g} samples per second from {start:g} s")
     else:
         candidates = [own] if own else clocks
         clock = next((c for c in candidates if len(c.times) in values.shape), None)
@@ -163,7 +163,10 @@ def fit_table(v: Variables, name: str, length: int) -> np.ndarray:
 def _longer_axis_first(v: Variables, name: str, values: np.ndarray) -> np.ndarray:
     if values.ndim not in (1, 2) or not values.size:
         raise InputError(quoted(name), "samples by columns", describe(values), "Name another variable.")
-    return fit_table(v, name, max(values.shape))
+    orientation = v.ask("orientation")
+    if values.ndim == 1 or orientation is None:
+        return fit_table(v, name, max(values.shape))
+    return values.T if orientation == "channel-by-time" else values
 
 
 def _columns(v: Variables, name: str, n_columns: int) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ bin; columns `hand_x` and `hand_y` are one series `hand`. `X_trials.csv` has `st
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,13 +50,7 @@ def read(path: Path, options: LoadOptions) -> Recording:
     chosen = {key: value for key, value in given.items() if getattr(options, key) is None}
     variables = Variables(values, options.model_copy(update=chosen))
     recording = interpret(variables, name=_stem(path))
-    return _with_source(recording, path, list(paths.values()))
-
-
-def _with_source(recording: Recording, path: Path, partners: list[Path]) -> Recording:
-    from dataclasses import replace
-
-    return replace(recording, source=path.name, source_hash=hash_file(path, *partners))
+    return replace(recording, source=path.name, source_hash=hash_file(path, *paths.values()))
 
 
 def _stem(path: Path) -> str:

@@ -29,7 +29,7 @@ from neurofs.loaders.spike_lists import expand_unit_structs, find_channel_names,
 from neurofs.loaders.trial_structs import find_trial_structs, read_trial_structs
 from neurofs.loaders.trial_tables import add_conditions, read_trials
 from neurofs.loaders.variables import Variables, is_numeric, is_texts, listed, require_name, word
-from neurofs.recording import Recording
+from neurofs.recording import Recording, Series
 
 __all__ = ["interpret"]
 
@@ -73,7 +73,8 @@ def _read_plain(v: Variables) -> dict[str, Any]:
     if trials is not None:
         taken = {neural.n_channels, *(len(clock.times) for clock in clocks)}
         content["trials"] = add_conditions(v, trials, neural.bins, taken)
-    content["behavior"] = read_behavior(v, clocks)
+    content["behavior"] = read_behavior(v, clocks, neural.bins.start if neural.bins else 0.0)
+    _check_same_clock(v, neural, content["behavior"])
     if trials is None:
         note_stillness(v, content["behavior"])
     return content
@@ -146,9 +147,24 @@ def _find_clocks(v: Variables, neural: Neural) -> list[Clock]:
     shared = find_shared_clock(v)
     if neural.bins:
         return [*shared, Clock(neural.bins.centers, "the counts")]
-    wanted = v.named("time")
+    wanted = v.named("time") if v.options.time != "none" else v.ask("time")
+    if wanted == "none":
+        return shared
     names = [wanted] if wanted else [] if shared else v.find(TIME_WORDS, is_line)
     return [*shared, *(read_clock(v, name) for name in names)]
+
+
+def _check_same_clock(v: Variables, neural: Neural, behavior: dict[str, Series]) -> None:
+    """Refuse spike times that run a hundred times longer than behavior: they are in another unit."""
+    last = 0.0 if neural.bins else _last_time(neural.content["spikes"])
+    for series in behavior.values():
+        if v.options.time_unit is None and len(series.time) and last > 100 * max(series.time[-1], 1.0):
+            raise InputError(
+                f"spikes and {quoted(series.name)}",
+                "times in the same unit",
+                f"spikes up to {last:g} and behavior up to {series.time[-1]:g}",
+                "Say the unit with --time-unit, and the times of the behavior with --behavior-rate.",
+            )
 
 
 def _channel_table(v: Variables, neural: Neural) -> pd.DataFrame:

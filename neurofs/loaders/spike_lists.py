@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from neurofs.errors import InputError, quoted
+from neurofs.errors import InputError, printable, quoted
 from neurofs.loaders.bins import read_seconds_per_unit
 from neurofs.loaders.variables import Variables, describe, is_numeric, is_texts, word, words_of
 
@@ -36,6 +37,9 @@ CHANNEL_WORDS = (
     *("channelofspike", "unitofspike"),
 )
 UNIT_FIELDS = ("ts", "times", "timestamps", "spiketimes", "spiketrain", "spikes")
+LARGE = 1000
+"""Whole numbers above this are no likely seconds."""
+
 INDEX_ENDS = ("_index", "_ends")
 NAME_WORDS = (
     *(
@@ -122,7 +126,8 @@ def read_spikes(v: Variables, name: str) -> tuple[list[np.ndarray], list[str] | 
     """Return the spike times of each channel in seconds, and the channels' names if they have some."""
     lists, names = _read_lists(v, name)
     per_unit = _read_unit(v, name, lists)
-    lists = [np.asarray(times, dtype=np.float64).reshape(-1) * per_unit for times in lists]
+    lists = [np.asarray(times, dtype=np.float64).reshape(-1) for times in lists]
+    lists = lists if per_unit == 1.0 else [times * per_unit for times in lists]
     if v.ask("sort_spikes"):
         lists = [np.sort(times) for times in lists]
     return lists, names
@@ -153,9 +158,21 @@ def _split(v: Variables, name: str, times: np.ndarray) -> tuple[list[np.ndarray]
             return _split_at(v.vector(v.use(name + end)), times, name + end), None
     labels = v.find_one("spike_channels", CHANNEL_WORDS, lambda value: _per_spike(value, len(times)))
     if labels is None:
+        _refuse_counts(name, times)
         v.note(f"spikes: {quoted(name)} read as one channel; no variable says the channel of each spike")
         return [times], None
     return _split_by(v, labels, times)
+
+
+def _refuse_counts(name: str, times: np.ndarray) -> None:
+    """Refuse whole numbers that go up and down: one list of them is more likely counts than times."""
+    if (times == np.rint(times)).all() and (np.diff(times) < 0).any():
+        raise InputError(
+            quoted(name),
+            "spike times of one channel, or counts of one channel",
+            "whole numbers that go up and down, which could be either",
+            f"Say --counts {printable(name)}, or --spikes {printable(name)} with --spike-channels.",
+        )
 
 
 def _split_at(ends: np.ndarray, times: np.ndarray, name: str) -> list[np.ndarray]:
@@ -179,7 +196,7 @@ def _split_by(v: Variables, name: str, times: np.ndarray) -> tuple[list[np.ndarr
     known = find_channel_names(v)
     if known is not None and labels.dtype.kind != "U":
         return _split_by_number(v, name, times, labels, len(known[1])), None
-    found, index = np.unique(labels, return_inverse=True)
+    index, found = pd.factorize(labels, sort=True)
     v.note(
         f"channels: the {len(found)} different values of {quoted(name)}; one without spikes cannot be seen"
     )
@@ -196,23 +213,26 @@ def _split_by_number(
     asked = v.ask("index_base")
     base = v.index_base if asked is None else asked
     v.note(f"channels: numbered from {base} in {quoted(name)}")
-    index = labels - np.asarray(base, dtype=np.int64)
-    bad = np.flatnonzero((index < 0) | (index >= n_channels) | (index != np.rint(index)))
-    if len(bad):
+    bad = (labels < base) | (labels >= n_channels + base)
+    if labels.dtype.kind == "f":
+        bad |= labels != np.rint(labels)
+    if bad.any():
+        spike = int(np.argmax(bad))
         raise InputError(
-            f"{quoted(name)}, spike {bad[0]}",
+            f"{quoted(name)}, spike {spike}",
             f"a channel from {base} to {n_channels - 1 + base}",
-            labels[bad[0]],
+            labels[spike],
             "Check --index-base, or which variable names the channels.",
         )
-    return _group(times, index.astype(np.int64), n_channels)
+    return _group(times, labels - base, n_channels)
 
 
 def _group(times: np.ndarray, index: np.ndarray, n_channels: int) -> list[np.ndarray]:
     """Return the times of each channel, in the order in which they are stored."""
-    order = np.argsort(index, kind="stable")
-    ends = np.cumsum(np.bincount(index, minlength=n_channels))
-    return np.split(times[order], ends[:-1])
+    small = index.astype(np.min_scalar_type(n_channels))  # 16 bits or less are sorted by radix
+    in_order = bool((small[1:] >= small[:-1]).all())
+    ends = np.cumsum(np.bincount(small, minlength=n_channels))
+    return np.split(times if in_order else times[np.argsort(small, kind="stable")], ends[:-1])
 
 
 def find_channel_names(v: Variables) -> tuple[str, list[str]] | None:
@@ -246,6 +266,11 @@ def _read_unit(v: Variables, name: str, lists: list[np.ndarray]) -> float:
 
 
 def _look_like_samples(lists: list[np.ndarray]) -> bool:
-    times = np.concatenate([t.reshape(-1) for t in lists]) if lists else np.empty(0)
-    times = times[np.isfinite(times)] if times.dtype.kind == "f" else times
-    return len(times) > 1 and bool(times.max() > 1000) and bool((times == np.rint(times)).all())
+    """Tell whether all times are whole numbers and some are large; stops at the first that is not whole."""
+    largest, n_times = 0.0, 0
+    for times in lists:
+        known = times[np.isfinite(times)] if times.dtype.kind == "f" else times
+        if known.dtype.kind == "f" and (known != np.rint(known)).any():
+            return False
+        largest, n_times = max(largest, float(known.max(initial=0))), n_times + known.size
+    return n_times > 1 and largest > LARGE

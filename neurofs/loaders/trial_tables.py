@@ -133,8 +133,7 @@ def _trials_from_starts(v: Variables, name: str, bins: Bins | None, stop: float)
             raise InputError(
                 quoted(which), "finite numbers", f"{values[~np.isfinite(values)][0]}", "Correct them."
             )
-    if _starts_are_bins(v, name, starts, bins):
-        assert bins is not None
+    if _starts_are_bins(v, name, starts, bins) and bins is not None:
         starts, stops = _bins_to_times(v, name, starts, stop_name, stops, bins)
     else:
         per_unit = read_seconds_per_unit(v)

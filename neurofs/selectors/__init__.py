@@ -7,6 +7,7 @@ Relief(n_features_to_select=10)
 
 from neurofs.selectors.base import Selector
 from neurofs.selectors.filters import SKS, AllFeatures, CorrCoef, InfoGain, Random
+from neurofs.selectors.kernel_rgs import KernelRGS
 from neurofs.selectors.margin import GFlip, Simba
 from neurofs.selectors.relief import Relief, ReliefF, RReliefF
 from neurofs.selectors.rgs import RGS
@@ -22,6 +23,7 @@ __all__ = [
     "ForwardSelection",
     "GFlip",
     "InfoGain",
+    "KernelRGS",
     "RReliefF",
     "Random",
     "Relief",
@@ -32,6 +34,7 @@ __all__ = [
 
 SELECTORS: dict[str, type[Selector]] = {
     "rgs": RGS,
+    "kernel-rgs": KernelRGS,
     "corrcoef": CorrCoef,
     "infogain": InfoGain,
     "sks": SKS,

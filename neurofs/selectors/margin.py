@@ -25,7 +25,7 @@ from neurofs.selectors.relief import (
 from neurofs.selectors.rgs import auto
 from neurofs.selectors.units import Units
 
-__all__ = ["GFlip", "Simba", "evaluate_margins", "find_margins"]
+__all__ = ["Climb", "GFlip", "Simba", "evaluate_margins", "find_margins"]
 
 UTILITIES = ("linear", "zero-one", "sigmoid")
 MOST_PASSES = 100
@@ -153,7 +153,7 @@ class Simba(ClassSelector):
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         check_utility(self.utility, ("linear", "sigmoid"))
         rng, (samples,) = check_random_state(self.random_state), metric.centered(samples)
-        climb = _Climb(self, samples, Y[:, 0].astype(np.int64), groups)
+        climb = Climb(self, samples, Y[:, 0].astype(np.int64), groups)
         epochs = int(auto(self.n_epochs, 1, "n_epochs", whole=True))
         runs = [climb.run(epochs, rng) for _ in range(int(auto(self.n_starts, 1, "n_starts", whole=True)))]
         self.start_evaluations_ = np.array([value for _, value in runs])
@@ -161,7 +161,7 @@ class Simba(ClassSelector):
         return self.metric_weights_**2
 
 
-class _Climb:
+class Climb:
     """The samples of one fit and how to climb on them."""
 
     def __init__(self, settings: Simba, samples: Samples, codes: np.ndarray, groups: Any) -> None:

@@ -1,0 +1,348 @@
+"""The league: all decoders on the same folds of three recordings, everything chosen inside the training part.
+
+    scores = run_league()                       # one row per recording, decoder, fold and output
+    print(render_league(scores))
+
+Raw counts for all; five contiguous folds with gaps, or whole trials. RGS weights are fitted once per fold,
+and once more without each hold-out on which parameters are chosen; all decoders of the fold share them: one
+metric for all outputs, and for soft kNN one per output, the root mean square of its own and the common one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+
+from neurofs.bench.lstm import LSTM
+from neurofs.bench.recordings import RECORDINGS, Problem, shared_data
+from neurofs.bench.row import Row
+from neurofs.decoders import MLP, SVR, GradientBoosting, Kalman, Ridge, WienerCascade
+from neurofs.errors import UsageError
+from neurofs.metric import prefix_curve
+from neurofs.metric_decoders import KernelRidgeMetric, LocalLinear, SoftKNN
+from neurofs.samples import Samples
+from neurofs.selectors.rgs import RGS
+from neurofs.splits import overlap_audit
+from neurofs.tuning import Holdout, Part, Rehearsal, TunedDecoder, hold_out
+
+__all__ = ["ROWS", "league_rows", "render_league", "run_league"]
+
+N_EPOCHS = 3  # of RGS
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row of the league: how to make the decoder, which RGS weights it gets, what must be installed."""
+
+    make: Callable[[Problem], TunedDecoder]
+    weights: str = "unit"
+    needs: str = ""
+
+
+class CorrelationKNN(TunedDecoder):
+    """kNN (k = 10) on the features of largest |correlation|, per output; how many, the hold-outs decide."""
+
+    SIZES = (5, 10, 20, 35, 50, 75, 100, 150, 200, 300, 500, 800, 1200)
+
+    def _fit_part(
+        self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]
+    ) -> Part:
+        sizes = [n for n in self.SIZES if n < train.n_features] + [train.n_features]
+        fitted, chosen = [], {}
+        for o in range(targets.shape[1]):
+            errors = np.mean([self._errors(t, o, sizes) for t in rehearsals], axis=0)
+            best = sizes[int(np.argmin(errors))]
+            fitted.append((train, targets[:, o], correlation_order(train, targets[:, o]), [best]))
+            chosen[f"n_{o}"] = float(best)
+        return Part(None, fitted, chosen)
+
+    def _errors(self, t: Rehearsal, o: int, sizes: Sequence[int]) -> list[float]:
+        curve = self._curve(
+            t.train, t.targets[:, o], correlation_order(t.train, t.targets[:, o]), sizes, t.queries
+        )
+        return [float(np.mean((t.truth[:, o] - p[:, 0]) ** 2)) for p in curve]
+
+    def _curve(self, train: Samples, y: np.ndarray, order: Any, sizes: Any, queries: Samples) -> np.ndarray:
+        return prefix_curve(train, y, queries, order=order, sizes=sizes, k=10, beta=1e6)  # all ten alike
+
+    def _predict_part(self, part: Part, queries: Samples) -> np.ndarray:
+        predicted = [self._curve(train, y, order, sizes, queries)[0] for train, y, order, sizes in part.model]
+        return np.column_stack(predicted)
+
+
+def correlation_order(samples: Samples, y: np.ndarray) -> np.ndarray:
+    """Return the features by falling |Pearson r| with y, constant features last."""
+    X = np.asarray(samples, dtype=np.float64)
+    X -= X.mean(axis=0)
+    norms = np.linalg.norm(X, axis=0)
+    r = np.abs((y - y.mean()) @ X) / np.where(norms > 0, norms, 1.0)
+    return np.argsort(-r, kind="stable")
+
+
+ROWS: dict[str, Entry] = {
+    "RGS + soft kNN": Entry(lambda p: SoftKNN(), weights="own"),
+    "RGS + local-linear": Entry(lambda p: LocalLinear(), weights="common"),
+    "RGS + kernel ridge": Entry(lambda p: KernelRidgeMetric(), weights="common"),
+    "soft kNN": Entry(lambda p: SoftKNN()),
+    "local-linear": Entry(lambda p: LocalLinear()),
+    "kernel ridge": Entry(lambda p: KernelRidgeMetric()),
+    "SVR-RBF": Entry(lambda p: SVR()),
+    "XGBoost": Entry(lambda p: GradientBoosting(library="xgboost"), needs="xgboost"),
+    "MLP": Entry(lambda p: MLP()),
+    "LSTM": Entry(lambda p: LSTM(p.n_channels), needs="torch"),
+    "kNN on best n by correlation": Entry(lambda p: CorrelationKNN()),
+    "ridge": Entry(lambda p: Ridge()),
+    "Wiener cascade": Entry(lambda p: WienerCascade()),
+    "Kalman": Entry(lambda p: Kalman(n_newest=p.n_channels)),
+}
+AVERAGES: dict[str, tuple[str, ...]] = {
+    "RGS average": ("RGS + soft kNN", "RGS + local-linear", "RGS + kernel ridge"),
+    "unit average": ("soft kNN", "local-linear", "kernel ridge"),
+}
+RIVALS = ("XGBoost", "SVR-RBF", "ridge", "kNN on best n by correlation")
+GOALS: Mapping[str, Mapping[str, float]] = {
+    "RGS + soft kNN": {"stevenson": 0.875, "chewie": 0.775, "a2929": 0.90},
+    "RGS + local-linear": {"stevenson": 0.885, "chewie": 0.785, "a2929": 0.91},
+    "RGS + kernel ridge": {"stevenson": 0.895, "chewie": 0.785, "a2929": 0.905},
+}
+
+
+def run_league(
+    recordings: Sequence[str] | None = None,
+    rows: Sequence[str] | None = None,
+    folder: Path | None = None,
+    n_jobs: int = 1,
+    report: Report = print,
+) -> pd.DataFrame:
+    """Run the league on the recordings of `folder`, all or those named; see `run_problem`."""
+    names = _known("recording", recordings, RECORDINGS)
+    folder = shared_data() if folder is None else folder
+    tables = [run_problem(RECORDINGS[name](folder), rows, n_jobs, report) for name in names]
+    return pd.concat(tables, ignore_index=True)
+
+
+def run_problem(
+    problem: Problem, rows: Sequence[str] | None = None, n_jobs: int = 1, report: Report = print
+) -> pd.DataFrame:
+    """Run all rows, or those named, on the folds of one problem.
+
+    Returns a tidy table: recording, decoder, fold, output, r2, weights_seconds (RGS, shared by the rows of a
+    fold), fit_seconds, predict_seconds (CPU seconds), memory_mb (growth of the resident memory at its peak,
+    fitting and predicting), overlaps (pairs of training and test samples that share raw data: 0). With
+    n_jobs > 1, folds run in processes of their own; scores do not depend on it.
+    """
+    chosen = _installed(_known("row", rows, ROWS), report)
+    tasks = [delayed(_run_fold)(problem, chosen, fold, *split) for fold, split in enumerate(problem.folds())]
+    records: list[dict[str, Any]] = []
+    for done in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks):
+        for record in done:
+            records.append(record)
+            if record["output"] == problem.outputs[0]:
+                report(_progress(record, done))
+    table = pd.DataFrame(records)
+    return table.sort_values(["decoder", "fold"], kind="stable", ignore_index=True)
+
+
+def _known(what: str, names: Sequence[str] | None, known: Mapping[str, Any]) -> list[str]:
+    """Return the names, all if none are given."""
+    unknown = sorted(set(names or ()) - set(known))
+    if unknown:
+        raise UsageError(f"no {what} named {unknown[0]!r}; known are {', '.join(known)}")
+    return list(known) if names is None else list(names)
+
+
+def _installed(names: Sequence[str], report: Report) -> list[str]:
+    """Leave out the rows whose library is missing, by name."""
+    missing = [name for name in names if ROWS[name].needs and find_spec(ROWS[name].needs) is None]
+    for name in missing:
+        report(f"{name} is skipped: {ROWS[name].needs} is not installed")
+    return [name for name in names if name not in missing]
+
+
+# ------------------------------------------------------------------------------------------------- one fold
+
+
+def _run_fold(
+    problem: Problem, rows: Sequence[str], fold: int, train: np.ndarray, test: np.ndarray
+) -> list[dict[str, Any]]:
+    """Fit and score every row on one fold."""
+    trials = None if problem.trials is None else problem.trials[train]
+    data = (problem.samples[train], problem.y[train], trials)
+    overlaps = overlap_audit(problem.samples, train, test)
+    queries, truth = problem.samples[test], problem.y[test]
+    weighings, seconds = _weigh(data, {ROWS[name].weights for name in rows})
+    predictions: dict[str, np.ndarray] = {}
+    records: list[dict[str, Any]] = []
+
+    def note(name: str, predicted: np.ndarray, **costs: float) -> None:
+        predictions[name] = predicted
+        for output, r2 in zip(problem.outputs, r_squared(truth, predicted), strict=True):
+            where = {"recording": problem.name, "decoder": name, "fold": fold, "output": output, "r2": r2}
+            records.append({**where, **costs, "overlaps": overlaps})
+
+    for name in rows:
+        entry = ROWS[name]
+        predicted, costs = _measure(entry.make(problem), data, weighings[entry.weights], queries)
+        note(name, predicted, weights_seconds=seconds[entry.weights], **costs)
+    for name, members in AVERAGES.items():
+        if set(members) <= set(predictions):
+            free = dict.fromkeys(("weights_seconds", "fit_seconds", "predict_seconds", "memory_mb"), np.nan)
+            note(name, np.mean([predictions[member] for member in members], axis=0), **free)
+    return records
+
+
+def _weigh(data: tuple[Any, ...], kinds: set[str]) -> tuple[dict[str, Any], dict[str, float]]:
+    """Return the weights and hold-outs of each kind, as `fit` takes them, and the CPU seconds they took."""
+    weighings: dict[str, Any] = {"unit": ()}
+    seconds = {"unit": 0.0}
+    if kinds - {"unit"}:
+        start = time.process_time()
+        weighings["common"] = _fit_rgs("joint", *data)
+        seconds["common"] = time.process_time() - start
+    if "own" in kinds:
+        start = time.process_time()
+        weighings["own"] = _root_mean_square(_fit_rgs("separate", *data), weighings["common"])
+        seconds["own"] = seconds["common"] + time.process_time() - start
+    return weighings, seconds
+
+
+def _fit_rgs(
+    multi_output: str, train: Samples, y: np.ndarray, trials: Any
+) -> tuple[np.ndarray, list[Holdout]]:
+    """Return the RGS weights of the training part, of mean square 1, and its hold-outs with their own."""
+
+    def fit_weights(X: Samples, y: np.ndarray, groups: Any) -> np.ndarray:
+        rgs = RGS(n_epochs=N_EPOCHS, multi_output=multi_output, random_state=0).fit(X, y, groups)
+        weights = rgs.weights_ if multi_output == "joint" else rgs.output_weights_
+        return weights / np.sqrt(np.mean(weights**2, axis=-1, keepdims=True))
+
+    return fit_weights(train, y, trials), hold_out(train, y, fit_weights, trials)
+
+
+def _root_mean_square(own: tuple[Any, list[Holdout]], common: tuple[Any, list[Holdout]]) -> tuple[Any, Any]:
+    """Mix the weights of each output with the common ones, of the training part and of every hold-out."""
+
+    def mix(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return np.sqrt((a**2 + b**2) / 2)
+
+    parts = [replace(a, weights=mix(a.weights, b.weights)) for a, b in zip(own[1], common[1], strict=True)]
+    return mix(own[0], common[0]), parts
+
+
+def _measure(
+    decoder: TunedDecoder, data: tuple[Any, ...], weighing: tuple[Any, ...], queries: Samples
+) -> tuple[np.ndarray, dict[str, float]]:
+    """Fit, predict, and tell what it cost."""
+    resting = _restart_peak()
+    start = time.process_time()
+    decoder.fit(*data, *weighing)
+    middle = time.process_time()
+    predicted = decoder.predict(queries)
+    stop = time.process_time()
+    memory = (_status("VmHWM") - resting) / 1e6
+    return predicted, {"fit_seconds": middle - start, "predict_seconds": stop - middle, "memory_mb": memory}
+
+
+def r_squared(truth: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    """Return 1 − Σ(y − ŷ)² / Σ(y − ȳ)² of each output, ȳ the mean of the test part.
+
+    >>> r_squared(np.array([[0.0], [2.0]]), np.array([[0.5], [1.5]]))
+    array([0.75])
+    """
+    return 1 - ((truth - predicted) ** 2).sum(axis=0) / ((truth - truth.mean(axis=0)) ** 2).sum(axis=0)
+
+
+def _restart_peak() -> float:
+    """Let the peak of the resident memory start anew, and return the memory in use; Linux only."""
+    refs = Path("/proc/self/clear_refs")
+    if not refs.exists():
+        return np.nan
+    refs.write_text("5")
+    return _status("VmRSS")
+
+
+def _status(field: str) -> float:
+    """Return a field of the status of this process in bytes, NaN where there is none."""
+    status = Path("/proc/self/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    return next((float(line.split()[1]) * 1024 for line in lines if line.startswith(field)), np.nan)
+
+
+# --------------------------------------------------------------------------------------------------- tables
+
+
+def _progress(record: Mapping[str, Any], done: Sequence[Mapping[str, Any]]) -> str:
+    """Return one line on a decoder and a fold."""
+    same = [r["r2"] for r in done if r["decoder"] == record["decoder"]]
+    where = f"{record['recording']} fold {record['fold']} {record['decoder']}"
+    return f"{where}: R² {np.mean(same):.3f}, {record['fit_seconds']:.1f} s"
+
+
+def summarise(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return mean R², CPU seconds of all folds, and largest memory for each decoder and recording."""
+    by = ["decoder", "recording"]
+    folds = scores.drop_duplicates([*by, "fold"])
+    seconds = folds.assign(seconds=folds[["weights_seconds", "fit_seconds", "predict_seconds"]].sum(axis=1))
+    table = scores.groupby(by, sort=False)["r2"].mean().to_frame()
+    table["seconds"] = seconds.groupby(by, sort=False)["seconds"].sum()
+    table["memory_mb"] = scores.groupby(by, sort=False)["memory_mb"].max()
+    return table
+
+
+def render_league(scores: pd.DataFrame) -> str:
+    """Return the league as text, best decoder first: mean R², CPU seconds and megabytes per recording."""
+    summary = summarise(scores)
+    names = list(dict.fromkeys(scores["recording"]))
+    order = summary["r2"].groupby("decoder").mean().sort_values(ascending=False).index
+    head = "decoder".ljust(30) + "".join(f"{name + ' R²':>14}{'s':>8}{'MB':>7}" for name in names)
+    return "\n".join([head, *(_line(summary, decoder, names) for decoder in order)])
+
+
+def _line(summary: pd.DataFrame, decoder: str, names: Sequence[str]) -> str:
+    cells = []
+    for name in names:
+        if (decoder, name) not in summary.index:
+            cells.append(" " * 29)
+            continue
+        r2, seconds, memory = summary.loc[(decoder, name)]
+        cost = f"{'':15}" if np.isnan(memory) else f"{seconds:8.1f}{memory:7.0f}"
+        cells.append(f"{r2:14.3f}{cost}")
+    return decoder.ljust(30) + "".join(cells)
+
+
+def league_rows(scores: pd.DataFrame) -> list[Row]:
+    """Return what was promised of the league beside what was measured."""
+    return list(_promises(summarise(scores)["r2"].to_dict()))
+
+
+def _promises(r2: Mapping[tuple[str, str], float]) -> Iterator[Row]:
+    for decoder, goals in GOALS.items():
+        for name, goal in goals.items():
+            if (decoder, name) in r2:
+                value = r2[decoder, name]
+                yield Row(
+                    f"{name}: {decoder}", f"R² {value:.3f}", f"at least {goal:.3f}", bool(value >= goal)
+                )
+    for name in dict.fromkeys(recording for _, recording in r2):
+        ours = [r2[decoder, name] for decoder in GOALS if (decoder, name) in r2]
+        for rival in RIVALS if ours else ():
+            if (rival, name) in r2:
+                lead = max(ours) - r2[rival, name]
+                yield Row(f"{name}: best of RGS against {rival}", f"{lead:+.3f}", "above", bool(lead > 0))
+        best = max(
+            ours + [r2[a, name] for a in AVERAGES if (a, name) in r2 and a.startswith("RGS")], default=None
+        )
+        if best is not None and ("LSTM", name) in r2:
+            lead = best - r2["LSTM", name]
+            yield Row(
+                f"{name}: best of RGS and its average against LSTM", f"{lead:+.3f}", "above", bool(lead > 0)
+            )

@@ -1,0 +1,125 @@
+"""Folds that keep test samples apart from training samples, and the audit that proves it.
+
+Lag windows of neighboring bins share most of their raw data and nearly the same target, so a fold is a run of
+whole trials or a contiguous block of time, and training samples that share raw data with a test sample are
+left out. What shares raw data is known from the samples alone: |starts differ| < span (`neurofs.samples`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from neurofs.samples import Samples
+
+__all__ = ["BlockedKFold", "count_overlaps", "overlap_audit"]
+
+
+def count_overlaps(starts: np.ndarray, others: np.ndarray, span: int) -> np.ndarray:
+    """Count for each of `starts` the `others` that lie less than `span` away.
+
+    >>> count_overlaps(np.array([0, 5, 20]), np.array([4, 6, 30]), span=5)
+    array([1, 2, 0])
+    """
+    others = np.sort(others)
+    below = np.searchsorted(others, starts - span, side="right")
+    return np.searchsorted(others, starts + span, side="left") - below
+
+
+def overlap_audit(samples: Samples, train: Any, test: Any) -> int:
+    """Count the pairs of a training and a test sample that share raw data; 0 for an honest fold.
+
+    Takes O(m log m), by sorted starts.
+
+    >>> samples = Samples.from_counts(np.zeros((10, 2)), n_lags=3)
+    >>> overlap_audit(samples, train=[0, 1, 2], test=[5, 6, 7])
+    0
+    >>> overlap_audit(samples, train=[0, 2, 4, 6], test=[1, 3, 5, 7])
+    7
+    """
+    starts = samples.starts
+    return int(count_overlaps(starts[train], starts[test], samples.span).sum())
+
+
+class BlockedKFold:
+    """Contiguous folds in time, or runs of whole trials, with a gap around the test part.
+
+    A scikit-learn splitter. With `groups` (the trial of each sample) a trial is never divided; without, the
+    samples are cut into blocks in the order of their starts. Training samples that share raw data with a test
+    sample are left out, so the training part may be smaller than the rest of the samples. Rows of a plain
+    array do not overlap and need no gap.
+
+    Parameters
+    ----------
+    n_splits : int
+        Number of folds, at least 2.
+    n_runs : int
+        Number of blocks or runs of trials that make up one fold, spread evenly over the session. One, the
+        default, is the hardest test of a decoder; several make folds alike, for choices in a training part.
+
+    Examples
+    --------
+    >>> samples = Samples.from_counts(np.zeros((11, 4)), n_lags=2)
+    >>> for train, test in BlockedKFold(n_splits=3).split(samples):
+    ...     print(train, test, overlap_audit(samples, train, test))
+    [5 6 7 8 9] [0 1 2 3] 0
+    [0 1 2 8 9] [4 5 6] 0
+    [0 1 2 3 4 5] [7 8 9] 0
+    """
+
+    def __init__(self, n_splits: int = 5, n_runs: int = 1) -> None:
+        if n_splits < 2:
+            raise ValueError(f"n_splits must be at least 2; found {n_splits}")
+        if n_runs < 1:
+            raise ValueError(f"n_runs must be at least 1; found {n_runs}")
+        self.n_splits, self.n_runs = n_splits, n_runs
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of folds."""
+        return self.n_splits
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the training and test rows of each fold, both in ascending order."""
+        starts, span = _positions(X)
+        blocks = _blocks(starts, groups)
+        n_blocks, n_parts = int(blocks.max(initial=-1)) + 1, self.n_splits * self.n_runs
+        if n_blocks < n_parts:
+            what = "samples" if groups is None else "groups"
+            raise ValueError(f"{self!r} needs at least {n_parts} {what}; found {n_blocks}")
+        part = np.arange(n_blocks) * n_parts // n_blocks
+        fold = (part % self.n_splits)[blocks]
+        for f in range(self.n_splits):
+            test = fold == f
+            apart = count_overlaps(starts, starts[test], span) == 0
+            if not apart.any():
+                raise ValueError(
+                    f"no training samples are left outside the gap around a fold of {test.sum()}"
+                )
+            yield np.flatnonzero(apart & ~test), np.flatnonzero(test)
+
+    def __repr__(self) -> str:
+        return f"BlockedKFold(n_splits={self.n_splits}, n_runs={self.n_runs})"
+
+
+def _positions(X: Any) -> tuple[np.ndarray, int]:
+    """Return the starts and the span of `X`; rows of an array lie one apart and overlap nothing."""
+    if isinstance(X, Samples):
+        return X.starts, X.span
+    return np.arange(len(X)), 1
+
+
+def _blocks(starts: np.ndarray, groups: Any) -> np.ndarray:
+    """Number the samples, or their groups by first appearance, in the order of the starts."""
+    order = np.argsort(starts, kind="stable")
+    blocks = np.empty(len(starts), dtype=np.int64)
+    if groups is None:
+        blocks[order] = np.arange(len(starts))
+        return blocks
+    groups = np.asarray(groups)
+    if groups.shape != starts.shape:
+        raise ValueError(f"groups must name the trial of each of {len(starts)} samples; found {groups.shape}")
+    _, first, inverse = np.unique(groups[order], return_index=True, return_inverse=True)
+    blocks[order] = np.argsort(np.argsort(first))[inverse]
+    return blocks
