@@ -186,7 +186,9 @@ def reproduce_command(
 def bench_command(
     names: tuple[str, ...], league: bool, recordings: tuple[str, ...], rows: tuple[str, ...], out: Path | None
 ) -> None:
-    """Measure speed and memory against the peers, as ratios in one run. NAMES: data, core; both by default.
+    """Measure speed and memory against the peers, as ratios in one run.
+
+    NAMES: data, core, selectors; all by default.
 
     \b
     Examples:

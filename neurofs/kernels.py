@@ -498,16 +498,17 @@ def rgs_epoch(flat, starts, groups, span, Y, order, batch, k, beta, adaptive, st
 
 
 @njit(cache=True)
-def _run_end(value, a, side):
-    """Return the far end (exclusive, in direction `side`) of the run of equal sorted values at position a."""
-    b = a
-    while 0 <= b < value.shape[0] and value[b] == value[a]:
-        b += side
-    return b
+def _runs(value, first, last):
+    """Write where the run of equal sorted values around each position begins and ends (exclusive)."""
+    m = value.shape[0]
+    for a in range(m):
+        first[a] = first[a - 1] if a > 0 and value[a] == value[a - 1] else a
+    for a in range(m - 1, -1, -1):
+        last[a] = last[a + 1] if a < m - 1 and value[a] == value[a + 1] else a + 1
 
 
 @njit(cache=True)
-def _sks_neighbors(value, rank, starts, groups, i, v, at, span, k, index, distance):
+def _sks_neighbors(value, rank, first, last, starts, groups, i, v, at, span, k, index, distance):
     """Write the k rows nearest to v in one sorted feature, walking outwards run by run; return how many.
 
     Rows of a run are in ascending index; two runs at the same distance are merged by index.
@@ -522,10 +523,10 @@ def _sks_neighbors(value, rank, starts, groups, i, v, at, span, k, index, distan
         d = min(left, right)
         a, a_end, b, b_end = lo, lo, hi, hi
         if left == d:
-            a = _run_end(value, lo - 1, -1) + 1
+            a = first[lo - 1]
             a_end, lo = lo, a
         if right == d:
-            b_end = _run_end(value, hi, 1)
+            b_end = last[hi]
             hi = b_end
         while size < k and (a < a_end or b < b_end):
             if b >= b_end or (a < a_end and rank[a] < rank[b]):
@@ -553,12 +554,16 @@ def sks(flat, starts, groups, span, features, Y, k, beta, adaptive, out):
             column[j] = flat[starts[j] + features[c]]
         rank = np.argsort(column, kind="mergesort")
         value = column[rank]
+        first, last = np.empty(m, np.int64), np.empty(m, np.int64)
+        _runs(value, first, last)
         index, distance, p = np.empty(k, np.int64), np.empty(k), np.empty(k)
         used = 0
         out[c] = 0.0
         for i in range(m):
             at = np.searchsorted(value, column[i])
-            size = _sks_neighbors(value, rank, starts, groups, i, column[i], at, span, k, index, distance)
+            size = _sks_neighbors(
+                value, rank, first, last, starts, groups, i, column[i], at, span, k, index, distance
+            )
             if size == 0:
                 continue
             used += 1
