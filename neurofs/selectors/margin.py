@@ -28,6 +28,7 @@ from neurofs.selectors.units import Units
 __all__ = ["Climb", "GFlip", "Simba", "evaluate_margins", "find_margins"]
 
 UTILITIES = ("linear", "zero-one", "sigmoid")
+STEPS = (1.0, 0.3, 0.1, 0.03, 0.01)  # step sizes that the starts of Simba try in turn
 MOST_PASSES = 100
 WORTHWHILE = 1e-10  # least relative gain of e(F) that is no rounding error
 
@@ -97,8 +98,9 @@ class Simba(ClassSelector):
     n_starts : int
         Runs with different row orders; the one with the largest e(w), at max w² = 1, is kept.
     step_size : "auto" or float
-        What multiplies Δ, 1 as published. Δ has the unit of the data; "auto" divides by the root mean square
-        of the features' standard deviations, so that the unit does not matter.
+        What multiplies Δ, 1 as published. With "auto" the starts go through 1, 0.3, 0.1, 0.03, 0.01 divided by
+        the root mean square of the features' standard deviations, so that neither the unit of the data nor
+        the number of features matters: 1 is far too much for hundreds of features.
     exclude : "overlap" or "self"
         Which rows are no neighbors of a row: all whose windows overlap it, or only itself. With `groups` in
         `fit`, never those of its own group.
@@ -155,7 +157,8 @@ class Simba(ClassSelector):
         rng, (samples,) = check_random_state(self.random_state), metric.centered(samples)
         climb = Climb(self, samples, Y[:, 0].astype(np.int64), groups)
         epochs = int(auto(self.n_epochs, 1, "n_epochs", whole=True))
-        runs = [climb.run(epochs, rng) for _ in range(int(auto(self.n_starts, 1, "n_starts", whole=True)))]
+        starts = int(auto(self.n_starts, 1, "n_starts", whole=True))
+        runs = [climb.run(epochs, climb.steps[start % len(climb.steps)], rng) for start in range(starts)]
         self.start_evaluations_ = np.array([value for _, value in runs])
         self.metric_weights_, self.evaluation_ = max(runs, key=lambda run: run[1])
         return self.metric_weights_**2
@@ -173,22 +176,23 @@ class Climb:
         self.span = metric.exclusion_span(samples, settings.exclude)
         self.utility = settings.utility
         self.beta = check_beta(settings.beta, self.utility, self.margins(np.ones(samples.n_features)))
-        spread = root_mean_variance(samples)
-        self.step = auto(settings.step_size, 1.0 / spread if spread > 0 else 1.0, "step_size")
+        spread = root_mean_variance(samples) or 1.0
+        fixed = auto(settings.step_size, 0.0, "step_size")
+        self.steps = [fixed] if fixed else [factor / spread for factor in STEPS]
 
-    def run(self, n_epochs: int, rng: np.random.RandomState) -> tuple[np.ndarray, float]:
+    def run(self, n_epochs: int, step: float, rng: np.random.RandomState) -> tuple[np.ndarray, float]:
         """Return the weights after some epochs, at max |w| = 1, and e(w)."""
         w = np.ones(self.samples.n_features)
         for _ in range(n_epochs):
-            self.climb(rng.permutation(len(self.samples)), w)
+            self.climb(rng.permutation(len(self.samples)), step, w)
         w = np.abs(w) / np.abs(w).max()
         return w, evaluate_margins(self.margins(w), self.utility, self.beta)
 
-    def climb(self, rows: np.ndarray, w: np.ndarray) -> None:
+    def climb(self, rows: np.ndarray, step: float, w: np.ndarray) -> None:
         """Take one step for each of `rows`, changing w."""
         starts, n = self.samples.starts, self.samples.n_features
         d = np.empty(len(self.samples), np.float32)
-        rules = (self.utility == "sigmoid", self.beta, self.step)
+        rules = (self.utility == "sigmoid", self.beta, step)
         for i in rows:
             size = float(np.abs(w).max())  # the scale of w does not matter here, but might overflow float32
             w2 = ((w / size) ** 2).astype(np.float32)
