@@ -1,11 +1,12 @@
 """Every selector against its slow twin in `reference_selectors`, compiled or not."""
 
+import numba
 import numpy as np
 import pytest
 import reference
 import reference_selectors as slow
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GroupKFold, KFold
 
 from neurofs.samples import Samples
 from neurofs.selectors import (
@@ -21,6 +22,7 @@ from neurofs.selectors import (
     Simba,
 )
 from neurofs.selectors.margin import find_margins
+from neurofs.splits import BlockedKFold
 
 KINDS = ("random", "tied", "constant column", "duplicate columns", "duplicate rows", "offset")
 
@@ -323,3 +325,32 @@ def test_must_include_and_progress():
 def test_wrong_penalties_are_named(penalty):
     with pytest.raises(ValueError, match="penalty"):
         ForwardSelection(penalty=penalty).fit(*make("random")[:2])
+
+
+def test_search_with_the_folds_of_a_splitter():
+    samples, X, _, Y, trial, _ = windows()
+    target = Y[:, 0]
+    for cv in (GroupKFold(3), BlockedKFold(3)):
+        seen = ForwardSelection(2, LinearRegression(), cv=cv).fit(samples, target, groups=trial)
+        folds = list(cv.split(samples, target, trial))
+        errors = [
+            (
+                (target[test] - LinearRegression().fit(X[train][:, c], target[train]).predict(X[test][:, c]))
+                ** 2
+            ).mean()
+            for c in [seen.get_support(indices=True)]
+            for train, test in folds
+        ]
+        assert seen.loss_curve_[-1] == pytest.approx(np.mean(errors) / target.var(), rel=1e-5)
+
+
+def test_any_number_of_threads():
+    samples, _, y, Y, trial, _ = windows()
+    selectors = (SKS(), ReliefF(), GFlip(random_state=0), ForwardSelection(2), BackwardElimination(2))
+    before, seen = numba.get_num_threads(), set()
+    for threads in range(1, numba.config.NUMBA_NUM_THREADS + 1):
+        numba.set_num_threads(threads)
+        fits = [s.fit(samples, y if s.target == "classes" else Y, trial) for s in selectors]
+        seen.add(b"".join(fit.weights_.tobytes() + fit.order_.tobytes() for fit in fits))
+    numba.set_num_threads(before)
+    assert len(seen) == 1

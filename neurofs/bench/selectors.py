@@ -80,7 +80,7 @@ def forward_row(m: int = 2000, channels: int = 64, n_steps: int = 4) -> Row:
     ForwardSelection(2).fit(samples[:100], Y[:100])
     times = [time.process_time()]
     ForwardSelection(n_steps, callback=lambda step: times.append(time.process_time())).fit(samples, Y)
-    spent = max(np.diff(times[1:]))
+    spent = float(np.diff(times[1:]).max())
     return _under(f"slowest of {n_steps} forward steps, m = {m}, {samples.n_features} candidates", spent, 5)
 
 

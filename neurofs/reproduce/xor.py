@@ -183,10 +183,12 @@ def plot(table: pd.DataFrame, path: Path) -> None:
     axes[0].axhline(mean["true weights", "e"].iloc[-1], ls="--", color="0.4", label="true weights")
     late = part[(part["method"] == "simba") & (part["x"] >= 150)]
     both = late.pivot_table(index=["repetition", "x"], columns="quantity", values="value")
-    axes[2].scatter(both["e"], both["angle"], s=6, color="tab:blue", label="simba, steps 150 to 1000")
+    best = part[part["method"] == "true weights"].set_index("repetition")["value"]
+    share = both["e"].div(best, level="repetition")
+    axes[2].scatter(share, both["angle"], s=6, color="tab:blue", label="simba, steps 150 to 1000")
     axes[0].set(xlabel="step", ylabel="e(w), sum of margins")
     axes[1].set(xlabel="step", ylabel="angle to the true weights (rad)", ylim=(0, None))
-    axes[2].set(xlabel="e(w), sum of margins", ylabel="angle to the true weights (rad)")
+    axes[2].set(xlabel="e(w) / e(true weights)", ylabel="angle to the true weights (rad)")
     for ax in axes:
         ax.legend(frameon=False, fontsize=8)
     figure.savefig(path, dpi=120)

@@ -42,7 +42,7 @@ class SoftKNNLoss:
             metric.loo_groups(groups, len(samples)),
         )
         banned = (trial[:, None] == trial) | (np.abs(starts[:, None] - starts) < span)
-        self.D = np.where(banned, np.float32(np.inf), np.float32(0.0))
+        self.D = np.where(banned, np.inf, 0.0)  # float64: columns come and go many times
         self.n_chosen = 0
         self._single: np.ndarray | None = None
 
@@ -82,8 +82,9 @@ class SoftKNNLoss:
 
     def _sort(self) -> None:
         """Order the rows by their distance from each row, ties by number."""
-        self.order = np.argsort(self.D, axis=1, kind="stable").astype(np.int32)
-        self.ordered = np.take_along_axis(self.D, self.order.astype(np.int64), axis=1)
+        D = np.maximum(self.D, 0.0).astype(np.float32)
+        order = np.argsort(D, axis=1, kind="stable")
+        self.ordered, self.order = np.take_along_axis(D, order, axis=1), order.astype(np.int32)
 
     def _measure(self, columns: np.ndarray, sign: int) -> float:
         """Return the loss with some columns more or less."""
