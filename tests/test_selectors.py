@@ -354,3 +354,15 @@ def test_any_number_of_threads():
         seen.add(b"".join(fit.weights_.tobytes() + fit.order_.tobytes() for fit in fits))
     numba.set_num_threads(before)
     assert len(seen) == 1
+
+
+def test_whole_numbers_are_classes_for_a_search_unless_said_otherwise():
+    X, _, _, _ = make("random", m=60)
+    y = np.where(X[:, 3] > 1, 7, np.where(X[:, 3] < -1, 7, 1))
+    names = np.array(["near", "far"])[(y == 7).astype(int)]
+    losses = [ForwardSelection(2).fit(X, target).loss_curve_ for target in (y, names)]
+    np.testing.assert_allclose(losses[0], losses[1])
+    plain = ForwardSelection(2, discrete_target=False).fit(X, y)
+    np.testing.assert_allclose(plain.loss_curve_, ForwardSelection(2).fit(X, y.astype(float)).loss_curve_)
+    with pytest.raises(ValueError, match="discrete_target"):
+        ForwardSelection(discrete_target="no").fit(X, y)

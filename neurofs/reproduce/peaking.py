@@ -256,8 +256,9 @@ def plot(table: pd.DataFrame, path: Path) -> None:
     """Save figures 2.1 (theory and simulation) and 2.3 (support vector machine) as one image."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(12, 15), layout="constrained")
+    figure = Figure(figsize=(12, 15))
     axes = figure.subplots(5, 3, sharex=True)
+    figure.subplots_adjust(0.05, 0.04, 0.98, 0.97, wspace=0.08, hspace=0.18)
     for ax, (name, (formula, _)) in zip(axes[:2].flat, CHOICES.items(), strict=True):
         ax.plot(_curve(table, "simulation", name, M), color="tab:blue", label="simulation")
         ax.plot(_curve(table, "theory", name, M), "--", color="tab:orange", label="theory, Φ(−f)")

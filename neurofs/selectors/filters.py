@@ -22,7 +22,7 @@ from neurofs import metric
 from neurofs.samples import Samples
 from neurofs.selectors.base import Selector
 from neurofs.selectors.rgs import positive, standardised
-from neurofs.selectors.targets import check_classes, check_neighbors, check_pairs, encode_classes
+from neurofs.selectors.targets import check_classes, check_neighbors, check_pairs, encode_classes, is_discrete
 
 __all__ = ["SKS", "AllFeatures", "CorrCoef", "InfoGain", "Random"]
 
@@ -136,12 +136,7 @@ class InfoGain(_Ranker):
         self.feature_groups = feature_groups
 
     def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
-        discrete = self.discrete_target
-        if isinstance(discrete, str) and discrete == "auto":
-            discrete = y is not None and np.asarray(y).dtype.kind != "f"
-        elif not isinstance(discrete, bool):
-            raise ValueError(f"discrete_target must be 'auto', True or False; found {discrete!r}")
-        self._discrete = discrete and np.asarray(y).ndim == 1
+        self._discrete = is_discrete(y, self.discrete_target)
         if not self._discrete:
             return super()._check_fit(X, y)
         codes, classes = encode_classes(y, type(self).__name__)

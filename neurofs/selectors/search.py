@@ -20,7 +20,7 @@ import numpy as np
 from neurofs.samples import Samples
 from neurofs.selectors.base import Selector
 from neurofs.selectors.losses import EstimatorLoss, SoftKNNLoss
-from neurofs.selectors.targets import check_classes, encode_classes, one_hot
+from neurofs.selectors.targets import check_classes, encode_classes, is_discrete, one_hot
 from neurofs.selectors.units import Units
 
 __all__ = ["BackwardElimination", "ForwardSelection", "Step"]
@@ -55,6 +55,7 @@ class _Search(Selector):
         callback: Callable[[Step], None] | None = None,
         *,
         beta_factor: float = 0.5,
+        discrete_target: Any = "auto",
         feature_groups: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -68,12 +69,12 @@ class _Search(Selector):
         self.exclude = exclude
         self.callback = callback
         self.beta_factor = beta_factor
+        self.discrete_target = discrete_target
         self.feature_groups = feature_groups
 
     def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
         """Keep the target as it is for an estimator; classes become one column each for soft kNN."""
-        labels = y is not None and np.asarray(y).dtype.kind not in "biufc"
-        if labels:
+        if is_discrete(y, self.discrete_target):
             codes, classes = encode_classes(y, type(self).__name__)
             samples, _ = super()._check_fit(X, codes)
             check_classes(classes, type(self).__name__)
@@ -225,6 +226,9 @@ class ForwardSelection(_Search):
         Called with a `Step` after every step.
     beta_factor : float
         See `beta`.
+    discrete_target : "auto" or bool
+        Whether the target is a class, which gives soft kNN one output per class. "auto": all but floating-point
+        numbers are classes.
     feature_groups : array of labels, optional
         Features with the same label are added or removed together.
 

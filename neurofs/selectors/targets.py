@@ -12,7 +12,7 @@ from sklearn.utils.validation import column_or_1d
 from neurofs import metric
 from neurofs.samples import Samples
 
-__all__ = ["check_classes", "check_neighbors", "check_pairs", "encode_classes", "one_hot"]
+__all__ = ["check_classes", "check_neighbors", "check_pairs", "encode_classes", "is_discrete", "one_hot"]
 
 
 def encode_classes(y: Any, who: str) -> tuple[np.ndarray, np.ndarray]:
@@ -26,6 +26,19 @@ def encode_classes(y: Any, who: str) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError(f"{who} requires y to be passed, but the target y is None")
     classes, codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)
     return codes, classes
+
+
+def is_discrete(y: Any, discrete_target: Any) -> bool:
+    """Tell whether a target is a class; with "auto", any but floating-point numbers and several outputs are.
+
+    >>> is_discrete([0, 1, 7], "auto"), is_discrete([0.0, 1.0, 7.0], "auto"), is_discrete([0.0, 1.0], True)
+    (True, False, True)
+    """
+    if not (isinstance(discrete_target, bool) or discrete_target == "auto"):
+        raise ValueError(f"discrete_target must be 'auto', True or False; found {discrete_target!r}")
+    if y is None or (labels := np.asarray(y)).ndim != 1:
+        return False
+    return labels.dtype.kind != "f" if discrete_target == "auto" else discrete_target
 
 
 def check_classes(classes: np.ndarray, who: str) -> None:
