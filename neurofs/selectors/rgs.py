@@ -82,6 +82,8 @@ class RGS(Selector):
         Start with a first look at the gradient through many neighbors (half of the rows): features that stand
         out there by more than 3 deviations get a head start, up to twice the weight of the others. Effects of
         single features show clearly among many neighbors, those of pairs only among few.
+    feature_groups : array of labels, optional
+        Features with the same label are ranked and selected together.
 
     Attributes
     ----------
@@ -110,6 +112,9 @@ class RGS(Selector):
     [3, 7]
     """
 
+    cost = "m² N per epoch"
+    reference = "Navot, Shpigelman, Tishby & Vaadia 2005"
+
     def __init__(
         self,
         n_features_to_select: Any = None,
@@ -125,6 +130,7 @@ class RGS(Selector):
         beta_factor: float = 0.25,
         batch_size: Any = "auto",
         survey: bool = True,
+        feature_groups: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.n_neighbors = n_neighbors
@@ -138,6 +144,7 @@ class RGS(Selector):
         self.beta_factor = beta_factor
         self.batch_size = batch_size
         self.survey = survey
+        self.feature_groups = feature_groups
 
     @classmethod
     def published(cls, **changes: Any) -> RGS:
@@ -178,13 +185,13 @@ class RGS(Selector):
         self.output_weights_ = np.repeat(weights, Y.shape[1] // len(weights), axis=0)
         return np.sqrt((self.output_weights_**2).mean(axis=0))
 
-    def _importance(self, samples: Samples, weights: np.ndarray) -> np.ndarray:
+    def _importance(self, samples: Samples, scores: np.ndarray) -> np.ndarray:
         """Order by w √SD, halfway between the weight and what it adds to a typical distance, w · SD.
 
         What stood out in the survey stands out here, too: kNN gives up features that it could use
         because it can use only so many.
         """
-        self.importances_ = weights * np.sqrt(self.scale_) * self.head_start_
+        self.importances_ = scores * np.sqrt(self.scale_) * self.head_start_
         return self.importances_
 
 
