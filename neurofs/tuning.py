@@ -200,9 +200,8 @@ class TunedDecoder(RegressorMixin, BaseEstimator):
             Where parameters are chosen; by default `hold_out` with the given weights.
         """
         train, targets = as_samples(X), self._check_targets(as_samples(X), y)
-        self.mean_, sd = targets.mean(axis=0), targets.std(axis=0)
-        self.scale_ = np.where(sd > 0, sd, 1.0)
-        targets = (targets - self.mean_) / self.scale_
+        self.mean_, self.scale_ = targets.mean(axis=0), targets.std(axis=0)  # a constant output stays so
+        targets = (targets - self.mean_) / np.where(self.scale_ > 0, self.scale_, 1.0)
         if holdouts is None:
             holdouts = hold_out(train, targets, lambda *_: feature_weights, groups)
         inner = [_metrics(h.weights, *train.shape[1:], targets.shape[1]) for h in holdouts]
