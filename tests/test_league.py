@@ -93,7 +93,7 @@ def test_the_network_learns(problem):
     pytest.importorskip("torch")
     from neurofs.bench.lstm import LSTM
 
-    decoder = LSTM(problem.n_channels, n_units=16, max_epochs=15)
+    decoder = LSTM(problem.n_channels, n_units=16, max_epochs=40)
     decoder.fit(problem.samples[:150], problem.y[:150])
     assert decoder.predict(problem.samples[155:]).shape == (44, 2)
     assert decoder.score(problem.samples[155:], problem.y[155:]) > 0.2
@@ -110,7 +110,7 @@ def test_ridge_on_chewie_by_scikit_learn():
         errors = {}
         for part in hold_out(problem.samples[train], y[train], lambda *_: None, problem.trials[train]):
             fit, held = train[part.fit], train[part.test]
-            for ridge in (0.01, 0.03, 0.1, 0.3):
+            for ridge in (0.1, 0.3, 1.0):
                 predicted = _sklearn_ridge(X[fit], y[fit], ridge).predict(X[held])
                 error = np.mean((predicted - y[held]) ** 2 / y[train].var(axis=0))
                 errors[ridge] = errors.get(ridge, 0) + error
