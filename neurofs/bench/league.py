@@ -10,6 +10,7 @@ metric for all outputs, and for soft kNN one per output, the root mean square of
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -181,23 +182,31 @@ def _run_fold(
     queries, truth = problem.samples[test], problem.y[test]
     weighings, seconds = _weigh(data, {ROWS[name].weights for name in rows})
     predictions: dict[str, np.ndarray] = {}
-    records: list[dict[str, Any]] = []
-
-    def note(name: str, predicted: np.ndarray, **costs: float) -> None:
-        predictions[name] = predicted
-        for output, r2 in zip(problem.outputs, r_squared(truth, predicted), strict=True):
-            where = {"recording": problem.name, "decoder": name, "fold": fold, "output": output, "r2": r2}
-            records.append({**where, **costs, "overlaps": overlaps})
+    costs: dict[str, dict[str, float]] = {}
 
     for name in rows:
         entry = ROWS[name]
-        predicted, costs = _measure(entry.make(problem), data, weighings[entry.weights], queries)
-        note(name, predicted, weights_seconds=seconds[entry.weights], **costs)
+        predictions[name], costs[name] = _measure(
+            entry.make(problem), data, weighings[entry.weights], queries
+        )
+        costs[name]["weights_seconds"] = seconds[entry.weights]
     for name, members in AVERAGES.items():
         if set(members) <= set(predictions):
-            free = dict.fromkeys(("weights_seconds", "fit_seconds", "predict_seconds", "memory_mb"), np.nan)
-            note(name, np.mean([predictions[member] for member in members], axis=0), **free)
-    return records
+            predictions[name] = np.mean([predictions[member] for member in members], axis=0)
+            costs[name] = _joint_cost([costs[member] for member in members])
+    return [
+        {"recording": problem.name, "decoder": name, "fold": fold, "output": output, "r2": r2, **costs[name]}
+        | {"overlaps": overlaps}
+        for name, predicted in predictions.items()
+        for output, r2 in zip(problem.outputs, r_squared(truth, predicted), strict=True)
+    ]
+
+
+def _joint_cost(costs: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return what all together cost: weights once, times added up, the largest memory."""
+    table = pd.DataFrame(costs)
+    once = table[["weights_seconds", "memory_mb"]].max()
+    return {**table[["fit_seconds", "predict_seconds"]].sum().to_dict(), **once.to_dict()}
 
 
 def _weigh(data: tuple[Any, ...], kinds: set[str]) -> tuple[dict[str, Any], dict[str, float]]:
@@ -206,36 +215,36 @@ def _weigh(data: tuple[Any, ...], kinds: set[str]) -> tuple[dict[str, Any], dict
     seconds = {"unit": 0.0}
     if kinds - {"unit"}:
         start = time.process_time()
-        weighings["common"] = _fit_rgs("joint", *data)
+        weighings["common"] = _fit_rgs(*data)
         seconds["common"] = time.process_time() - start
     if "own" in kinds:
         start = time.process_time()
-        weighings["own"] = _root_mean_square(_fit_rgs("separate", *data), weighings["common"])
+        weighings["own"] = _mix_in_own(*weighings["common"], *data)
         seconds["own"] = seconds["common"] + time.process_time() - start
     return weighings, seconds
 
 
-def _fit_rgs(
-    multi_output: str, train: Samples, y: np.ndarray, trials: Any
-) -> tuple[np.ndarray, list[Holdout]]:
-    """Return the RGS weights of the training part, of mean square 1, and its hold-outs with their own."""
+def _fit_rgs(train: Samples, y: np.ndarray, trials: Any) -> tuple[np.ndarray, list[Holdout]]:
+    """Return the common weights of the training part, and its hold-outs with weights of their own."""
 
     def fit_weights(X: Samples, y: np.ndarray, groups: Any) -> np.ndarray:
-        rgs = RGS(n_epochs=N_EPOCHS, multi_output=multi_output, random_state=0).fit(X, y, groups)
-        weights = rgs.weights_ if multi_output == "joint" else rgs.output_weights_
-        return weights / np.sqrt(np.mean(weights**2, axis=-1, keepdims=True))
+        return _unit_mean_square(RGS(n_epochs=N_EPOCHS, random_state=0).fit(X, y, groups).weights_)
 
     return fit_weights(train, y, trials), hold_out(train, y, fit_weights, trials)
 
 
-def _root_mean_square(own: tuple[Any, list[Holdout]], common: tuple[Any, list[Holdout]]) -> tuple[Any, Any]:
-    """Mix the weights of each output with the common ones, of the training part and of every hold-out."""
+def _mix_in_own(
+    common: np.ndarray, holdouts: list[Holdout], train: Samples, y: np.ndarray, trials: Any
+) -> tuple[np.ndarray, list[Holdout]]:
+    """Return one metric per output; its parameters are chosen in the common metric, which saves many fits."""
+    rgs = RGS(n_epochs=N_EPOCHS, multi_output="separate", random_state=0).fit(train, y, trials)
+    own = _unit_mean_square(rgs.output_weights_)
+    tiled = [replace(h, weights=np.tile(h.weights, (len(own), 1))) for h in holdouts]
+    return np.sqrt((own**2 + common**2) / 2), tiled
 
-    def mix(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return np.sqrt((a**2 + b**2) / 2)
 
-    parts = [replace(a, weights=mix(a.weights, b.weights)) for a, b in zip(own[1], common[1], strict=True)]
-    return mix(own[0], common[0]), parts
+def _unit_mean_square(weights: np.ndarray) -> np.ndarray:
+    return weights / np.sqrt(np.mean(weights**2, axis=-1, keepdims=True))
 
 
 def _measure(
@@ -264,7 +273,7 @@ def r_squared(truth: np.ndarray, predicted: np.ndarray) -> np.ndarray:
 def _restart_peak() -> float:
     """Let the peak of the resident memory start anew, and return the memory in use; Linux only."""
     refs = Path("/proc/self/clear_refs")
-    if not refs.exists():
+    if not os.access(refs, os.W_OK):
         return np.nan
     refs.write_text("5")
     return _status("VmRSS")
@@ -314,8 +323,7 @@ def _line(summary: pd.DataFrame, decoder: str, names: Sequence[str]) -> str:
             cells.append(" " * 29)
             continue
         r2, seconds, memory = summary.loc[(decoder, name)]
-        cost = f"{'':15}" if np.isnan(memory) else f"{seconds:8.1f}{memory:7.0f}"
-        cells.append(f"{r2:14.3f}{cost}")
+        cells.append(f"{r2:14.3f}{seconds:8.1f}{memory:7.0f}")
     return decoder.ljust(30) + "".join(cells)
 
 
