@@ -65,8 +65,8 @@ def centered(*samples: Samples) -> tuple[Samples, ...]:
 
     Distances do not change, but sums of squares of numbers like 1000 ± 1 would lose them in rounding. Each
     position of the buffer belongs to the feature (position − start) mod P of every window, P being the
-    greatest common divisor of the differences of starts, so one constant per residue serves all windows. Constants are
-    multiples of a power of two near the standard deviation: counts stay exact, ties stay ties.
+    greatest common divisor of the differences of starts, so one constant per residue serves all windows.
+    Constants are multiples of a power of two near the standard deviation: counts stay exact, ties stay ties.
     """
     starts = [s.starts - s.starts[0] for s in samples if len(s)]
     period = int(np.gcd.reduce(np.concatenate(starts))) if starts else 0

@@ -1,7 +1,7 @@
 """`Selector`: what all selectors share, so that each one only has to score features.
 
 A selector is a scikit-learn estimator. Its own work is one method, `_weigh(samples, Y, groups)`, which
-returns a weight ≥ 0 per feature; from it follow `weights_`, `order_`, `ranking_`, `get_support` and `transform`.
+returns a weight ≥ 0 per feature; all else (`order_`, `ranking_`, `get_support`, `transform`) follows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Selector(SelectorMixin, BaseEstimator):
     weights_ : array (n_features,), ≥ 0
         How much each feature matters.
     order_ : array (n_features,)
-        Feature indices, best first; equal weights in the order of their index.
+        Feature indices, best first; equal ones in the order of their index.
     ranking_ : array (n_features,)
         Rank of each feature, 1 = best.
     """
@@ -45,7 +45,7 @@ class Selector(SelectorMixin, BaseEstimator):
         samples, Y = self._check_fit(X, y)
         weights = np.asarray(self._weigh(samples, Y, groups), dtype=np.float64)
         self.weights_ = weights
-        self.order_ = np.argsort(-weights, kind="stable")
+        self.order_ = np.argsort(-self._importance(samples, weights), kind="stable")
         self.ranking_ = np.empty(weights.size, np.int64)
         self.ranking_[self.order_] = np.arange(1, weights.size + 1)
         self.n_selected_ = self._count_selected(weights.size)
@@ -55,6 +55,10 @@ class Selector(SelectorMixin, BaseEstimator):
         """Return a weight ≥ 0 for each feature; `Y` is float64 (rows, outputs)."""
         raise NotImplementedError
 
+    def _importance(self, samples: Samples, weights: np.ndarray) -> np.ndarray:
+        """Return what features are ordered by: the weights, unless a selector knows better."""
+        return weights
+
     def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
         """Validate what the user gave and return (samples, Y)."""
         if isinstance(X, Samples):
@@ -63,9 +67,7 @@ class Selector(SelectorMixin, BaseEstimator):
             y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         else:
             if y is None:
-                raise ValueError(
-                    f"requires y to be passed, but the target y of {type(self).__name__} is None"
-                )
+                raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
             X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
             check_range(X)
             samples = Samples.from_array(X)
@@ -75,7 +77,7 @@ class Selector(SelectorMixin, BaseEstimator):
                 f"{type(self).__name__} needs at least 2 samples; found n_samples = {len(samples)}"
             )
         if isinstance(X, Samples):
-            check_range(samples.flat)
+            check_range(samples.flat[covered(samples)])
         return samples, np.ascontiguousarray(y, dtype=np.float64).reshape(len(samples), -1)
 
     def _count_selected(self, n_features: int) -> int:
@@ -113,6 +115,14 @@ class Selector(SelectorMixin, BaseEstimator):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
+
+
+def covered(samples: Samples) -> np.ndarray:
+    """Return which numbers of the buffer lie in some window; the others may be anything."""
+    edges = np.zeros(samples.flat.size + 1, np.int32)
+    np.add.at(edges, samples.starts, 1)
+    np.add.at(edges, samples.starts + samples.n_features, -1)
+    return np.cumsum(edges[:-1]) > 0
 
 
 def check_range(values: np.ndarray) -> None:

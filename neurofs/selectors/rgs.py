@@ -25,8 +25,8 @@ __all__ = ["RGS"]
 MOST_NEIGHBORS = 30
 MOST_EPOCHS = 20
 JUDGES = 500  # rows on which the leave-one-out error is watched
-PATIENCE = 2  # epochs without improvement before stopping
-WORTHWHILE = 0.005  # least relative improvement that counts
+WORTHWHILE = 0.02  # least relative improvement of an epoch that counts
+PATIENCE = 500  # rows visited without such an improvement before stopping
 BATCH = 8  # most rows that share one step
 LIMIT = 0.5  # most that one step may change a weight, as a fraction of it
 
@@ -64,8 +64,12 @@ class RGS(Selector):
 
     Attributes
     ----------
-    weights_, order_, ranking_ : arrays
-        See `neurofs.selectors.base.Selector`; with adaptive β the largest weight is 1.
+    weights_ : array (n_features,)
+        The metric: w of d_w(x, x') = Σ_f w_f² (x_f − x'_f)²; with adaptive β the largest is 1. A feature that
+        never changes has weight 0.
+    importances_, order_, ranking_ : arrays (n_features,)
+        Features are ordered by w √SD: a rare unit can have a large weight and yet matter little, a busy one
+        the reverse. (Ordered by w alone, prefixes of 20 features decode clearly worse.)
     output_weights_ : array (n_outputs, n_features)
         Weights of each output; the same for all if joint.
     loss_curve_ : array (n_epochs_ + 1,)
@@ -138,10 +142,18 @@ class RGS(Selector):
         self.n_epochs_ = max(len(run.losses) - 1 for run in runs)
         self.loss_curve_ = mean_curve([run.losses for run in runs])
         weights = np.array([run.weights for run in runs])
+        self.scale_ = spread(samples)
+        if self.scale_.any():
+            weights[:, self.scale_ == 0] = 0.0
         if problem.adaptive:
             weights /= weights.max(axis=1, keepdims=True)
         self.output_weights_ = np.repeat(weights, Y.shape[1] // len(weights), axis=0)
         return np.sqrt((self.output_weights_**2).mean(axis=0))
+
+    def _importance(self, samples: Samples, weights: np.ndarray) -> np.ndarray:
+        """Order by w √SD, halfway between the weight and what it adds to a typical distance, w · SD."""
+        self.importances_ = weights * np.sqrt(self.scale_)
+        return self.importances_
 
 
 class _Run:
@@ -208,7 +220,7 @@ class _Problem:
             order = rng.permutation(len(self.samples))
             self.epoch(Y, order, width, w)
             idle = 0 if best.note(w, *self.judge(w, Y, judges, width)) else idle + 1
-            if not self.fixed_epochs and idle == PATIENCE:
+            if not self.fixed_epochs and idle * len(self.samples) >= PATIENCE:
                 break
         return best
 
@@ -255,6 +267,15 @@ class _Problem:
         loss = float(((Y[rows] - predicted)[has] ** 2).sum(axis=1).mean())
         beta = width * float(distance[has].mean()) if self.adaptive else width
         return loss, beta
+
+
+def spread(samples: Samples) -> np.ndarray:
+    """Return the standard deviation of each feature, exactly 0 for one that never changes.
+
+    No step moves the weight of a constant feature, which therefore means nothing.
+    """
+    columns = (samples.flat[samples.starts + f].astype(np.float64) for f in range(samples.n_features))
+    return np.array([column.std() if column.min() < column.max() else 0.0 for column in columns])
 
 
 def standardised(Y: np.ndarray) -> np.ndarray:

@@ -1,0 +1,34 @@
+"""Published experiments, run again, with the published figures beside ours.
+
+Each module has ``run(...) -> DataFrame`` (one tidy row per figure) and ``render(table) -> str``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from neurofs.errors import UsageError
+
+__all__ = ["EXPERIMENTS", "reproduce"]
+
+EXPERIMENTS = {
+    "navot2005-fig2": "neurofs.reproduce.navot2005",
+    "20-of-640": "neurofs.reproduce.planted",
+}
+
+
+def reproduce(
+    name: str, progress: Callable[[int, int], None] | None = None, **options: Any
+) -> tuple[Any, str]:
+    """Run an experiment by name; return its table and the text to print.
+
+    `progress(done, total)` is called now and then. `options` go to the experiment: `repetitions`, `seed`.
+    """
+    from importlib import import_module
+
+    if name not in EXPERIMENTS:
+        raise UsageError(f"no experiment named {name!r}; choose one of {', '.join(EXPERIMENTS)}")
+    module = import_module(EXPERIMENTS[name])
+    table = module.run(progress=progress, **options)
+    return table, module.render(table)

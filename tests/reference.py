@@ -1,0 +1,110 @@
+"""Slow, obvious twins of the kernels: NumPy only, float64, nothing of the package.
+
+A sample is a row of an ordinary matrix here. `banned` (queries, rows) says which rows may not be neighbors.
+"""
+
+import numpy as np
+
+
+def distances(Q, X, w):
+    """d[i, j] = Σ_f w_f² (q_if − x_jf)²."""
+    Q, X, w = (np.asarray(a, float) for a in (Q, X, w))
+    return np.array([[(w**2 * (q - x) ** 2).sum() for x in X] for q in Q])
+
+
+def banned_pairs(starts, span, groups=None):
+    """Pairs whose windows overlap, or that are of one group; a row is always banned for itself."""
+    m = len(starts)
+    groups = np.arange(m) if groups is None else np.asarray(groups)
+    return np.array(
+        [[abs(starts[i] - starts[j]) < span or groups[i] == groups[j] for j in range(m)] for i in range(m)]
+    )
+
+
+def nearest(d, k, banned=None):
+    """Indices of the k least of one row of distances, ties to the lower index."""
+    rows = [j for j in range(len(d)) if banned is None or not banned[j]]
+    return sorted(rows, key=lambda j: (d[j], j))[:k]
+
+
+def soft_weights(d, beta, adaptive):
+    """exp(−d/β) / Σ, with β = beta · mean d if adaptive."""
+    width = beta * d.mean() if adaptive else beta
+    a = np.exp(-(d - d.min()) / width) if width > 0 else (d == d.min()).astype(float)
+    return a / a.sum()
+
+
+def soft_knn(D, Y, k, beta, adaptive, banned=None):
+    out = np.full((len(D), Y.shape[1]), np.nan)
+    for i, d in enumerate(D):
+        near = nearest(d, k, None if banned is None else banned[i])
+        if near:
+            out[i] = soft_weights(d[near], beta, adaptive) @ Y[near]
+    return out
+
+
+def local_linear(Q, X, w, Y, k, beta, adaptive, ridge):
+    """Primal form: minimise Σ p (g − b − v·z)² + ridge · tr · |v|²; the estimate at z = 0 is b."""
+    D = distances(Q, X, w)
+    out = np.empty((len(Q), Y.shape[1]))
+    for i in range(len(Q)):
+        near = nearest(D[i], k)
+        p = soft_weights(D[i, near], beta, adaptive)
+        Z = np.asarray(w) * (np.asarray(X, float)[near] - np.asarray(Q, float)[i])
+        z_mean, g_mean = p @ Z, p @ Y[near]
+        A = np.sqrt(p)[:, None] * (Z - z_mean)
+        b = np.sqrt(p)[:, None] * (Y[near] - g_mean)
+        penalty = ridge * (A * A).sum() * np.eye(Z.shape[1])
+        v = (
+            np.linalg.solve(A.T @ A + penalty, A.T @ b)
+            if (A * A).sum() > 0
+            else np.zeros((Z.shape[1], Y.shape[1]))
+        )
+        out[i] = g_mean - z_mean @ v
+    return out
+
+
+def rgs_value(w, X, Y, i, k, beta, adaptive, banned):
+    """e(w) = −½ |y_i − ĝ_w(x_i)|² of one row."""
+    D = distances(X[i : i + 1], X, w)
+    estimate = soft_knn(D, Y, k, beta, adaptive, banned[i : i + 1])[0]
+    return -0.5 * ((Y[i] - estimate) ** 2).sum()
+
+
+def rgs_slope(w, X, Y, i, k, beta, adaptive, banned):
+    """∂e/∂w_f / w_f of one row; ∂ĝ/∂w_f = −(2 w_f / β) Cov_p(g, (x_f − x'_f)²), β moving if adaptive."""
+    d = distances(X[i : i + 1], X, w)[0]
+    near = nearest(d, k, banned[i])
+    d, g, squares = d[near], Y[near], (X[i] - X[near]) ** 2
+    p = soft_weights(d, beta, adaptive)
+    width = beta * d.mean() if adaptive else beta
+    exponent = squares / width  # ½ ∂(d / β)/∂w_f / w_f
+    if adaptive:
+        exponent = exponent - np.outer(d, squares.mean(axis=0)) / (width * d.mean())
+    slope = np.zeros(X.shape[1])
+    for o in range(Y.shape[1]):
+        mean = p @ g[:, o]
+        slope += (Y[i, o] - mean) * -2.0 * ((p * (g[:, o] - mean)) @ exponent)
+    return slope
+
+
+def rgs_epoch(X, Y, order, batch, k, beta, adaptive, step, limit, w, banned):
+    w = w.copy()
+    for first in range(0, len(order), batch):
+        slope = sum(rgs_slope(w, X, Y, i, k, beta, adaptive, banned) for i in order[first : first + batch])
+        w = w * (1 + np.clip(step * slope, -limit, limit))
+    return w
+
+
+def sks(X, Y, k, beta, adaptive, banned):
+    """Leave-one-out MSE of soft kNN on each feature alone."""
+    out = np.empty((X.shape[1], Y.shape[1]))
+    for f in range(X.shape[1]):
+        D = (X[:, f : f + 1] - X[:, f]) ** 2
+        out[f] = ((Y - soft_knn(D, Y, k, beta, adaptive, banned)) ** 2).mean(axis=0)
+    return out
+
+
+def prefix_curve(X, Y, Q, order, sizes, w, k, beta, adaptive):
+    tops = [order[:n] for n in sizes]
+    return np.array([soft_knn(distances(Q[:, t], X[:, t], w[t]), Y, k, beta, adaptive) for t in tops])
