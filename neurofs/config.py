@@ -54,7 +54,9 @@ class LoadOptions(_Options):
         "count", description="Counts per bin, or rates in spikes per second."
     )
     counts_bin_width: float | None = Field(None, gt=0, description="Bin width of stored counts, in seconds.")
-    time: str | None = Field(None, description="Variable with the time of each bin or behavior sample.")
+    time: str | None = Field(
+        None, description="Variable with the time of each bin or behavior sample; none numbers the bins."
+    )
     time_unit: Literal["s", "ms", "us", "samples"] | None = Field(
         None, description="Unit of spike, bin and trial times; samples needs --sampling-rate."
     )

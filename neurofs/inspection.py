@@ -246,8 +246,8 @@ def _with_velocity(name: str) -> str:
 
 def _suggest_bins(r: Recording) -> dict[str, Any]:
     """Leave the defaults (0.1 s, 10 lags) out; short trials get fewer lags, so that each keeps samples."""
-    own = r.bin_width if r.counts is not None else 0.0
-    width = 0.1 if not own or abs(0.1 / own - round(0.1 / own)) < 1e-9 else own
+    own = r.bin_width if r.counts is not None else 0.1
+    width = round(max(1, round(0.1 / own)) * own, 9)
     bins = np.median(r.trials["stop"] - r.trials["start"]) / width if len(r.trials) else np.inf
     settings: dict[str, Any] = {} if width == 0.1 else {"bin_width": width}
     return settings if bins >= 20 else settings | {"n_lags": max(1, int(bins + 1e-6) // 3)}

@@ -13,7 +13,7 @@ their starts differ by less than `span`, which is `n_features` unless the counts
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,9 @@ class Samples:
     span : int, optional
         How far the raw data of a sample reaches, in numbers of the buffer; `n_features` by default, more if
         the counts were smoothed along time.
+    n_channels : int, optional
+        Channels of a bin, so that feature f is channel ``f % n_channels``; `n_features` by default, a
+        window of one bin.
 
     Examples
     --------
@@ -58,6 +61,7 @@ class Samples:
     starts: np.ndarray
     n_features: int
     span: int = 0
+    n_channels: int = 0
 
     def __post_init__(self) -> None:
         flat = np.ascontiguousarray(self.flat, dtype=np.float32)
@@ -73,6 +77,11 @@ class Samples:
             )
         if self.span and self.span < self.n_features:
             raise ValueError(f"span must be at least n_features = {self.n_features}; found {self.span}")
+        if self.n_channels and self.n_features % self.n_channels:
+            raise ValueError(
+                f"{self.n_features} features are no whole number of bins of {self.n_channels} channels"
+            )
+        object.__setattr__(self, "n_channels", self.n_channels or self.n_features)
         object.__setattr__(self, "flat", flat)
         object.__setattr__(self, "starts", starts)
         object.__setattr__(self, "span", self.span or self.n_features)
@@ -88,7 +97,8 @@ class Samples:
             raise ValueError(f"counts must be (time, channel); found {counts.ndim} dimensions")
         n_bins, n_channels = counts.shape
         rows = np.arange(n_lags - 1, n_bins) if rows is None else np.asarray(rows)
-        return cls(counts.reshape(-1), (rows - (n_lags - 1)) * n_channels, n_lags * n_channels)
+        starts = (rows - (n_lags - 1)) * n_channels
+        return cls(counts.reshape(-1), starts, n_lags * n_channels, n_channels=n_channels)
 
     @classmethod
     def from_array(cls, X: Any) -> Samples:
@@ -100,6 +110,11 @@ class Samples:
         return cls(X.reshape(-1), np.arange(n_rows) * n_features, n_features)
 
     @property
+    def n_lags(self) -> int:
+        """Number of bins in a window."""
+        return self.n_features // self.n_channels
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Number of samples and of features."""
         return len(self.starts), self.n_features
@@ -109,7 +124,7 @@ class Samples:
 
     def __getitem__(self, rows: Any) -> Samples:
         """Return the samples of `rows` (indices, slice or mask) on the same buffer."""
-        return Samples(self.flat, np.atleast_1d(self.starts[rows]), self.n_features, self.span)
+        return replace(self, starts=np.atleast_1d(self.starts[rows]))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:

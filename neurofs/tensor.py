@@ -16,6 +16,7 @@ The conventions, which every later stage relies on:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -126,7 +127,7 @@ def to_samples(tensor: xr.Dataset, rows: Any = None) -> Samples:
     counts = tensor["counts"].values
     samples = Samples.from_counts(counts, tensor.sizes["lag"], rows - tensor.attrs["first_lag"])
     span = samples.n_features + tensor.attrs["reach"] * counts.shape[1]
-    return Samples(samples.flat, samples.starts, samples.n_features, span)
+    return replace(samples, span=span)
 
 
 def map_features(values: Any, tensor: xr.Dataset) -> xr.DataArray:

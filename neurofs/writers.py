@@ -60,6 +60,8 @@ def _flatten(r: Recording) -> dict[str, np.ndarray]:
     for series in r.behavior.values():
         variables[series.name] = series.values
         variables[f"{series.name}_time"] = series.time
+        variables[f"{series.name}_columns"] = np.array(series.columns)
+        variables[f"{series.name}_unit"] = np.array([series.unit])
     for name, column in r.trials.items():
         variables[f"trial_{name}" if name in ("start", "stop") else str(name)] = _plain(column)
     return variables

@@ -30,7 +30,7 @@ def test_json_is_one_object_and_nothing_else():
     assert json.loads(result.stdout)["channels"]["n"] == 64
 
 
-@pytest.mark.parametrize("command", ["inspect", "simulate"])
+@pytest.mark.parametrize("command", ["inspect", "simulate", "reproduce", "bench"])
 def test_help_has_an_example(command):
     result = run(command, "--help")
     assert result.exit_code == 0
@@ -102,6 +102,21 @@ def test_simulate_writes_a_session_that_inspect_reads(tmp_path):
     out = tmp_path / "day.nwb"
     assert run("simulate", out, "--n-trials", 5, "--seed", 3).exit_code == 0
     assert json.loads(run("inspect", out, "--json").stdout)["trials"]["n"] == 5
+
+
+def test_reproduce_lists_and_runs_experiments(tmp_path):
+    assert "navot2005-fig2" in run("reproduce", "--list").stdout
+    result = run("reproduce", "navot2005-fig2", "--repetitions", 1, "--out", tmp_path / "table.csv")
+    assert result.exit_code == 0, result.stderr
+    assert "published" in result.stdout
+    assert (tmp_path / "table.csv").read_text().count("\n") > 20
+    assert run("reproduce", "nothing").exit_code == 2
+
+
+def test_bench_refuses_unknown_names():
+    result = run("bench", "nothing")
+    assert result.exit_code == 2
+    assert "choose one of data, core" in result.stderr
 
 
 def test_help_imports_nothing_heavy():

@@ -105,10 +105,10 @@ def test_suggested_targets():
 
 
 def test_suggested_bins():
-    counts = np.ones((600, 2))
-    velocity = series("vel", wave(600), rate=1 / 0.07)
-    odd = Recording("c", counts=counts, bin_width=0.07, behavior={"vel": velocity})
-    assert suggest(odd, "f.npz", LoadOptions())["options"]["bin_width"] == 0.07
+    for own, suggested in {0.07: 0.07, 0.03: 0.09, 0.25: 0.25}.items():
+        velocity = series("vel", wave(600), rate=1 / own)
+        odd = Recording("c", counts=np.ones((600, 2)), bin_width=own, behavior={"vel": velocity})
+        assert suggest(odd, "f.npz", LoadOptions())["options"]["bin_width"] == suggested
     trials = pd.DataFrame({"start": np.arange(0.0, 90, 1), "stop": np.arange(0.0, 90, 1) + 0.9})
     short = recording(series("vel", wave()), trials=trials)
     assert suggest(short, "f.npz", LoadOptions())["options"]["n_lags"] == 3

@@ -219,6 +219,7 @@ def test_what_we_write_we_read(tmp_path, suffix):
     for name, series in session.behavior.items():
         np.testing.assert_allclose(r.behavior[name].values, series.values, atol=1e-5)
         np.testing.assert_allclose(r.behavior[name].time, series.time, atol=1e-9)
+        assert (r.behavior[name].columns, r.behavior[name].unit) == (series.columns, series.unit)
     for name in session.trials:
         np.testing.assert_array_equal(r.trials[name], session.trials[name])
     np.testing.assert_array_equal(r.observed, session.observed)

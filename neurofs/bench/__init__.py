@@ -1,1 +1,24 @@
 """Measurements: speed and memory against the peers, each row a ratio taken in one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+
+from neurofs.bench.row import Row
+from neurofs.errors import UsageError
+
+__all__ = ["BENCHES", "measure"]
+
+BENCHES = {
+    "data": "neurofs.bench.data:measure_data",
+    "core": "neurofs.bench.core:measure_core",
+}
+
+
+def measure(name: str) -> Iterator[Row]:
+    """Yield the rows of one benchmark as they are measured."""
+    if name not in BENCHES:
+        raise UsageError(f"no benchmark named {name!r}; choose one of {', '.join(BENCHES)}")
+    module, function = BENCHES[name].split(":")
+    yield from getattr(import_module(module), function)()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["Row", "render_rows"]
+__all__ = ["Row", "render_row"]
 
 
 @dataclass(frozen=True)
@@ -18,15 +17,11 @@ class Row:
     met: bool | None = None
 
 
-def render_rows(rows: Iterable[Row]) -> str:
-    """Return rows as aligned text.
+def render_row(row: Row) -> str:
+    """Return one row as a line of text.
 
-    >>> print(render_rows([Row("binning", "0.8 s", "under 3 s", True), Row("peer X", "not installed")]))
-    binning  0.8 s          under 3 s  yes
-    peer X   not installed             -
+    >>> print(render_row(Row("binning", "0.8 s", "under 3 s", True)))
+    binning                                                       0.8 s               under 3 s           yes
     """
-    table = [(row.what, row.figure, row.goal, {True: "yes", False: "NO", None: "-"}[row.met]) for row in rows]
-    widths = [max((len(line[i]) for line in table), default=0) for i in range(4)]
-    return "\n".join(
-        "  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in table
-    )
+    met = {True: "yes", False: "NO", None: ""}[row.met]
+    return f"{row.what:<60}  {row.figure:<18}  {row.goal:<18}  {met}".rstrip()

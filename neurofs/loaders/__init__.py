@@ -7,13 +7,13 @@ imported when they are needed.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import importlib
 from pathlib import Path
 from typing import Any
 
 from neurofs.config import LoadOptions, make_options, read_session_file, select_options
 from neurofs.errors import InputError, printable
+from neurofs.loaders.sizes import hash_file
 from neurofs.recording import InvalidRecording, Recording
 
 __all__ = ["FORMATS", "demo_path", "hash_file", "load"]
@@ -82,17 +82,7 @@ def demo_path() -> Path:
 
 def _within(error: InputError, path: Path) -> InputError:
     """Return the error with the file's name at its beginning."""
-    return error if error.where.startswith(path.name) else error.within(path.name)
-
-
-def hash_file(*paths: Path) -> str:
-    """Return the SHA-256 of the content of files, one after the other."""
-    digest = hashlib.sha256()
-    for path in paths:
-        with path.open("rb") as stream:
-            while block := stream.read(2**20):
-                digest.update(block)
-    return digest.hexdigest()
+    return error if f"{error.where}: ".startswith(f"{path.name}: ") else error.within(path.name)
 
 
 def _given(options: LoadOptions) -> dict[str, Any]:

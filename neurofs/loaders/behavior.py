@@ -8,10 +8,23 @@ from typing import Any
 import numpy as np
 
 from neurofs.errors import InputError, quoted
+from neurofs.loaders.bins import read_seconds_per_unit
 from neurofs.loaders.variables import Variables, describe, is_numeric, is_texts, listed, require_name, word
 from neurofs.recording import Series, default_columns
 
-__all__ = ["BEHAVIOR_WORDS", "Clock", "as_series", "fit_table", "mark_circular", "read_behavior"]
+__all__ = [
+    "BEHAVIOR_WORDS",
+    "Clock",
+    "as_series",
+    "find_shared_clock",
+    "fit_table",
+    "is_line",
+    "keeps_own_clock",
+    "mark_circular",
+    "note_stillness",
+    "read_behavior",
+    "read_clock",
+]
 
 BEHAVIOR_WORDS = (
     *("handvel", "handvelocity", "velocity", "vel", "cursorvel", "cursorvelocity", "vels"),
@@ -30,17 +43,31 @@ class Clock:
     source: str
 
 
-def read_behavior(v: Variables, clocks: list[Clock], per_unit: float) -> dict[str, Series]:
+def is_line(value: Any) -> bool:
+    """Tell whether a value is a list of several numbers, as a time vector is."""
+    return is_numeric(value) and value.size > 1 and value.size == max(value.shape)
+
+
+def read_clock(v: Variables, name: str) -> Clock:
+    """Return a time vector of the file, in seconds."""
+    return Clock(v.vector(v.use(name)) * read_seconds_per_unit(v), quoted(name))
+
+
+def find_shared_clock(v: Variables) -> list[Clock]:
+    """Return the times that all behavior series share, if the file or the user names them."""
+    name = v.find_one("behavior_time", SHARED_TIME, is_line)
+    return [read_clock(v, name)] if name else []
+
+
+def read_behavior(v: Variables, clocks: list[Clock], start: float = 0.0) -> dict[str, Series]:
     """Return the behavior series that the user named, or all variables that keep one of the clocks.
 
     `clocks` are those of the file as a whole, the likeliest first; a variable beside a series, such as
-    `gaze_time` beside `gaze`, is that series' own clock.
+    `gaze_time` beside `gaze`, is that series' own clock. Series with a rate alone begin at `start`.
     """
     named = v.ask("behavior")
-    shared = _find_shared_clock(v, per_unit)
-    clocks = [shared, *clocks] if shared else clocks
     names = [v.require(name, "behavior") for name in named] or _guess_names(v, clocks)
-    series = {name: _read_series(v, name, _own_clock(v, name, per_unit), clocks) for name in names}
+    series = {name: _read_series(v, name, _own_clock(v, name), clocks, start) for name in names}
     if not named:
         _refuse_if_none_fits(v, series, clocks)
         if series:
@@ -48,14 +75,15 @@ def read_behavior(v: Variables, clocks: list[Clock], per_unit: float) -> dict[st
     return mark_circular(v, series)
 
 
-def _find_shared_clock(v: Variables, per_unit: float) -> Clock | None:
-    name = v.find_one("behavior_time", SHARED_TIME)
-    return Clock(v.vector(name) * per_unit, quoted(name)) if name else None
+def keeps_own_clock(v: Variables, name: str) -> bool:
+    """Tell whether a variable is a series with its own times beside it, or these times."""
+    stems = [name.removesuffix(end) for end in OWN_TIME if name.endswith(end)]
+    return any(is_line(v.values.get(name + end)) for end in OWN_TIME) or any(s in v.values for s in stems)
 
 
-def _own_clock(v: Variables, name: str, per_unit: float) -> Clock | None:
-    beside = next((name + end for end in OWN_TIME if is_numeric(v.values.get(name + end))), None)
-    return Clock(v.vector(v.use(beside)) * per_unit, quoted(beside)) if beside else None
+def _own_clock(v: Variables, name: str) -> Clock | None:
+    beside = next((name + end for end in OWN_TIME if is_line(v.values.get(name + end))), None)
+    return read_clock(v, beside) if beside else None
 
 
 def _guess_names(v: Variables, clocks: list[Clock]) -> list[str]:
@@ -74,13 +102,13 @@ def _may_be_series(v: Variables, name: str, lengths: set[int]) -> bool:
     return bool(lengths & set(value.shape)) or (not lengths and v.options.behavior_rate is not None)
 
 
-def _read_series(v: Variables, name: str, own: Clock | None, clocks: list[Clock]) -> Series:
+def _read_series(v: Variables, name: str, own: Clock | None, clocks: list[Clock], start: float) -> Series:
     values = v.numbers(v.use(name))
     rate = v.ask("behavior_rate") if own is None else None
     if rate is not None:
         table = _longer_axis_first(v, name, values)
-        times = (np.arange(len(table)) + 0.5) / rate
-        v.note(f"behavior: {quoted(name)} at {rate:g} samples per second from time 0")
+        times = start + (np.arange(len(table)) + 0.5) / rate
+        v.note(f"behavior: {quoted(name)} at {rate:g} samples per second from {start:g} s")
     else:
         candidates = [own] if own else clocks
         clock = next((c for c in candidates if len(c.times) in values.shape), None)
@@ -135,7 +163,10 @@ def fit_table(v: Variables, name: str, length: int) -> np.ndarray:
 def _longer_axis_first(v: Variables, name: str, values: np.ndarray) -> np.ndarray:
     if values.ndim not in (1, 2) or not values.size:
         raise InputError(quoted(name), "samples by columns", describe(values), "Name another variable.")
-    return fit_table(v, name, max(values.shape))
+    orientation = v.ask("orientation")
+    if values.ndim == 1 or orientation is None:
+        return fit_table(v, name, max(values.shape))
+    return values.T if orientation == "channel-by-time" else values
 
 
 def _columns(v: Variables, name: str, n_columns: int) -> tuple[str, ...]:
@@ -165,12 +196,15 @@ def _note_oddities(v: Variables, name: str, table: np.ndarray) -> None:
     for i, column in enumerate(default_columns(name, values.shape[1])):
         known = values[~np.isnan(values[:, i]), i]
         if len(known) and (known == known[0]).all():
-            v.note(f"behavior: {quoted(name)} column {column} is {known[0]:g} throughout")
-    still = int((values == 0).all(axis=1).sum())
-    if "vel" in word(name) and 1 < still < len(values):
-        v.note(
-            f"behavior: {quoted(name)} is exactly zero in {still} samples; trials may have been joined there"
-        )
+            v.note(f"behavior: {quoted(name)} column {column} is {known[0] + 0.0:g} throughout")
+
+
+def note_stillness(v: Variables, behavior: dict[str, Series]) -> None:
+    """Say where a velocity is exactly zero: in a file without trials, trials may have been joined there."""
+    for name, series in behavior.items():
+        still = int((series.values == 0).all(axis=1).sum())
+        if "vel" in word(name) and 0 < still < len(series.values):
+            v.note(f"behavior: {quoted(name)} is exactly zero in {still} samples; trials may meet there")
 
 
 def _refuse_if_none_fits(v: Variables, series: dict[str, Series], clocks: list[Clock]) -> None:

@@ -194,8 +194,7 @@ def _bins_from_times(v: Variables, name: str, n_rows: int, stated: tuple[float, 
             "Name another variable with --time, or number the bins with --time none.",
         )
     _check_increasing(name, times)
-    step = _usual_step(times)
-    width = _agree(v, name, step, stated)
+    width = _agree(v, name, _usual_steps(times), stated)
     if len(times) == n_rows + 1:
         v.note(f"time: {quoted(name)} read as the {n_rows + 1} edges of the bins")
     else:
@@ -219,43 +218,48 @@ def _check_increasing(name: str, times: np.ndarray) -> None:
         )
 
 
-def _usual_step(times: np.ndarray) -> float | None:
-    """Return the mean step, counting a gap as the whole steps that it is."""
+def _usual_steps(times: np.ndarray) -> tuple[float, float] | None:
+    """Return the mean step, counting a gap as the whole steps that it is, and the median step."""
     steps = np.diff(times)
     if not len(steps):
         return None
-    whole = np.maximum(np.rint(steps / np.median(steps)), 1)
-    return float((times[-1] - times[0]) / whole.sum())
+    median = float(np.median(steps))
+    whole = np.maximum(np.rint(steps / median), 1)
+    return float((times[-1] - times[0]) / whole.sum()), median
 
 
-def _agree(v: Variables, name: str, step: float | None, stated: tuple[float, str] | None) -> float:
+def _agree(
+    v: Variables, name: str, steps: tuple[float, float] | None, stated: tuple[float, str] | None
+) -> float:
     """Return the bin width on which the times and the statement agree."""
-    if stated is None:
-        if step is None:
-            raise InputError("counts", "a bin width", "none", "Say it with --counts-bin-width (seconds).")
-        width = round(step, 9)
-        if width > WIDEST:
-            raise InputError(
-                quoted(name),
-                "times in seconds",
-                f"steps of {step:g}",
-                "Say their unit with --time-unit (ms, us, samples).",
-            )
-        v.note(f"bin width: {width:g} s, the usual step of {quoted(name)}")
-        return width
+    if stated is None and steps is None:
+        raise InputError("counts", "a bin width", "none", "Say it with --counts-bin-width (seconds).")
+    if stated is None or steps is None:
+        return stated[0] if stated else _width_from_steps(v, name, steps[0] if steps else 0.0)
     width, source = stated
-    per_unit = read_seconds_per_unit(v)
-    if step is None or abs(step / width - 1) < 0.01:
-        return width
-    if v.options.counts_bin_width is None and abs(step / (width * per_unit) - 1) < 0.01:
-        return width * per_unit
-    ratio = step / width
+    scales = {1.0} if v.options.counts_bin_width else {1.0, read_seconds_per_unit(v)}
+    for scale in sorted(scales, reverse=True):
+        if any(abs(step / (width * scale) - 1) < 0.01 for step in steps):
+            return width * scale
     remedy = "Say which is right with --counts-bin-width, and --time none to number the bins."
-    if v.options.time_unit is None and 990 < ratio < 1010:
+    if v.options.time_unit is None and 990 < steps[1] / width < 1010:
         remedy = "The times look like milliseconds: pass --time-unit ms."
     raise InputError(
-        quoted(name), f"steps of {width:g} s, the bin width ({source})", f"steps of {step:g} s", remedy
+        quoted(name), f"steps of {width:g} s, the bin width ({source})", f"steps of {steps[1]:g} s", remedy
     )
+
+
+def _width_from_steps(v: Variables, name: str, step: float) -> float:
+    width = round(step, 9)
+    if width > WIDEST:
+        raise InputError(
+            quoted(name),
+            "times in seconds",
+            f"steps of {step:g}",
+            "Say their unit with --time-unit (ms, us, samples).",
+        )
+    v.note(f"bin width: {width:g} s, the usual step of {quoted(name)}")
+    return width
 
 
 def _find_slots(name: str, times: np.ndarray, width: float) -> np.ndarray:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from neurofs.errors import InputError, quoted
-from neurofs.loaders.behavior import BEHAVIOR_WORDS
+from neurofs.loaders.behavior import BEHAVIOR_WORDS, is_line
 from neurofs.loaders.bins import TIME_WORDS, Bins, read_bins
 from neurofs.loaders.trial_tables import LABEL_WORDS
 from neurofs.loaders.variables import Variables, describe, is_numeric
 
-__all__ = ["COUNT_WORDS", "as_counts", "find_counts", "is_table", "read_counts"]
+__all__ = ["COUNT_WORDS", "as_counts", "find_counts", "read_counts"]
 
 COUNT_WORDS = (
     "counts",
@@ -32,21 +32,21 @@ COUNT_WORDS = (
 _AXES = ("time-by-channel", "channel-by-time")
 
 
-def is_table(value: Any) -> bool:
+def _is_table(value: Any) -> bool:
     """Tell whether a value is numbers with two axes, as counts are."""
     return is_numeric(value) and value.ndim == 2 and value.size > 0 and value.shape != (1, 1)
 
 
 def find_counts(v: Variables) -> list[str]:
     """Return the variables that could hold counts: by their names, else by their content."""
-    by_name = [name for name in v.find(COUNT_WORDS, is_table) if min(v.values[name].shape) > 1]
+    by_name = [name for name in v.find(COUNT_WORDS, _is_table) if min(v.values[name].shape) > 1]
     return by_name or [
         name for name, value in v.values.items() if name not in v.used and _looks_counted(value)
     ]
 
 
 def _looks_counted(value: Any) -> bool:
-    if not is_table(value) or min(value.shape) < 2 or value.dtype.kind == "f":
+    if not _is_table(value) or min(value.shape) < 2 or value.dtype.kind == "f":
         return False
     return bool(value.min() >= 0)
 
@@ -54,6 +54,10 @@ def _looks_counted(value: Any) -> bool:
 def read_counts(v: Variables, name: str) -> tuple[np.ndarray, Bins]:
     """Return the counts of variable `name` as stored rows (time, channel), and their bins."""
     table = v.numbers(name)
+    if is_line(table):
+        v.note(f"counts: {quoted(name)} is a single list, read as one channel")
+        bins = read_bins(v, table.size)
+        return as_counts(v, name, table.reshape(-1, 1), bins.width), bins
     if table.ndim != 2:
         raise InputError(
             quoted(name), "a table of counts, time by channel", describe(table), "Name another with --counts."

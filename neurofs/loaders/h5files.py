@@ -52,7 +52,21 @@ def open_h5(path: Path) -> Iterator[h5py.File]:
         remedy = "The file may be truncated or of another format; fetch it again."
         raise InputError(path.name, "an HDF5 file", _first_line(error), remedy) from None
     with file:
-        yield file
+        try:
+            yield file
+        except (OSError, RuntimeError, LookupError, ValueError, TypeError, MemoryError) as error:
+            if not _raised_in_h5py(error):
+                raise
+            remedy = "The file is damaged; fetch it again."
+            raise InputError(path.name, "a sound HDF5 file", _first_line(error), remedy) from None
+
+
+def _raised_in_h5py(error: BaseException) -> bool:
+    """Whether an error comes from the library, which meets damage at any access, and not from our code."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and str(trace.tb_frame.f_globals.get("__name__", "")).startswith("h5py")
 
 
 def children(group: h5py.Group) -> Iterator[tuple[str, Any]]:

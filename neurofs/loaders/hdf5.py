@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +18,14 @@ from neurofs.loaders.sizes import Budget
 from neurofs.loaders.variables import LeftOut, Variables, drop_left_out
 from neurofs.recording import Recording
 
-__all__ = ["find_objects", "read", "read_variables"]
+__all__ = ["find_objects", "read", "read_variables", "refuse_damage"]
 
 MAX_ATTRIBUTE = 2**16
 
 
 def read(path: Path, options: LoadOptions) -> Recording:
     """Return the recording in an HDF5 file; one that says it is NWB is read as such."""
-    with open_h5(path) as file:
+    with open_h5(path) as file, refuse_damage():
         is_nwb = "nwb_version" in file.attrs
     if is_nwb:
         from neurofs.loaders import nwb
@@ -33,11 +35,21 @@ def read(path: Path, options: LoadOptions) -> Recording:
     return interpret(Variables(values, options, notes), name=path.stem)
 
 
+@contextmanager
+def refuse_damage() -> Iterator[None]:
+    """Turn what the HDF5 library raises on a damaged file, wherever it meets the damage, into one line."""
+    try:
+        yield
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
+        found = str(error.args[0] if error.args else error).partition("\n")[0] or type(error).__name__
+        raise InputError("content", "an HDF5 file without damage", found, "Get a sound copy.") from None
+
+
 def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:
     """Return the data sets and plain attributes of a file by name, and notes on what was left out."""
     flat: dict[str, Any] = {}
     budget = Budget()
-    with open_h5(path) as file:
+    with open_h5(path) as file, refuse_damage():
         _add_attributes(flat, file, "")
         for name, item in find_objects(file).items():
             key = name.replace("/", ".")
@@ -67,6 +79,8 @@ def find_objects(file: h5py.File) -> dict[str, Any]:
     for name, kind in links:
         if kind == h5py.h5l.TYPE_HARD:
             item = get_child(file, name)
+            if item is None:
+                raise KeyError(f"object {name} does not exist")
             found.setdefault(h5py.h5o.get_info(item.id).addr, (name, item))
     return dict(found.values())
 
@@ -105,7 +119,7 @@ def _read_dataset(dataset: h5py.Dataset, budget: Budget) -> Any:
         return _read_ragged(dataset, budget)
     if dataset.dtype.kind == "V" and dataset.dtype.names and not dataset.dtype.hasobject:
         return _read_table(dataset)
-    return read_array(dataset) if dataset.dtype.kind in "biuf" else LeftOut()
+    return np.asarray(read_array(dataset)) if dataset.dtype.kind in "biuf" else LeftOut()
 
 
 def _as_texts(texts: np.ndarray) -> str | list[str]:

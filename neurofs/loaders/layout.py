@@ -15,14 +15,21 @@ import numpy as np
 import pandas as pd
 
 from neurofs.errors import InputError, quoted
-from neurofs.loaders.behavior import Clock, read_behavior
+from neurofs.loaders.behavior import (
+    Clock,
+    find_shared_clock,
+    is_line,
+    note_stillness,
+    read_behavior,
+    read_clock,
+)
 from neurofs.loaders.bins import TIME_WORDS, Bins, read_seconds_per_unit
 from neurofs.loaders.counts import find_counts, read_counts
-from neurofs.loaders.spike_lists import find_channel_names, find_spikes, read_spikes
+from neurofs.loaders.spike_lists import expand_unit_structs, find_channel_names, find_spikes, read_spikes
 from neurofs.loaders.trial_structs import find_trial_structs, read_trial_structs
 from neurofs.loaders.trial_tables import add_conditions, read_trials
 from neurofs.loaders.variables import Variables, is_numeric, is_texts, listed, require_name, word
-from neurofs.recording import Recording
+from neurofs.recording import Recording, Series
 
 __all__ = ["interpret"]
 
@@ -45,6 +52,8 @@ def interpret(v: Variables, name: str) -> Recording:
     """Return the recording that the variables of a file describe."""
     name = v.ask("name") or name
     structs = find_trial_structs(v)
+    if structs is None:
+        expand_unit_structs(v)
     content = read_trial_structs(v, structs) if structs else _read_plain(v)
     content = _leave_out_channels(v, content)
     v.refuse_unused_options()
@@ -60,10 +69,14 @@ def _read_plain(v: Variables) -> dict[str, Any]:
     if "observed" in content:
         stop = float(np.max(content["observed"]))
     trials = read_trials(v, neural.bins, stop)
+    clocks = _find_clocks(v, neural)
     if trials is not None:
-        content["trials"] = add_conditions(v, trials, neural.bins, neural.n_channels)
-    per_unit = 1.0 if neural.bins and v.options.behavior_time is None else read_seconds_per_unit(v)
-    content["behavior"] = read_behavior(v, _find_clocks(v, neural), per_unit)
+        taken = {neural.n_channels, *(len(clock.times) for clock in clocks)}
+        content["trials"] = add_conditions(v, trials, neural.bins, taken)
+    content["behavior"] = read_behavior(v, clocks, neural.bins.start if neural.bins else 0.0)
+    _check_same_clock(v, neural, content["behavior"])
+    if trials is None:
+        note_stillness(v, content["behavior"])
     return content
 
 
@@ -130,19 +143,28 @@ def _read_observed(v: Variables) -> dict[str, Any]:
 
 
 def _find_clocks(v: Variables, neural: Neural) -> list[Clock]:
-    """Return the clocks that behavior may keep: that of the bins, or the time vectors of the file."""
+    """Return the clocks that behavior may keep: its own, then that of the bins or the file's times."""
+    shared = find_shared_clock(v)
     if neural.bins:
-        return [Clock(neural.bins.centers, "the counts")]
-    wanted = v.named("time")
-    names = (
-        [wanted]
-        if wanted
-        else v.find(TIME_WORDS, lambda x: is_numeric(x) and x.size == max(x.shape, default=0))
-    )
-    per_unit = read_seconds_per_unit(v)
-    return [
-        Clock(v.vector(v.use(name)) * per_unit, quoted(name)) for name in names if v.values[name].size > 1
-    ]
+        return [*shared, Clock(neural.bins.centers, "the counts")]
+    wanted = v.named("time") if v.options.time != "none" else v.ask("time")
+    if wanted == "none":
+        return shared
+    names = [wanted] if wanted else [] if shared else v.find(TIME_WORDS, is_line)
+    return [*shared, *(read_clock(v, name) for name in names)]
+
+
+def _check_same_clock(v: Variables, neural: Neural, behavior: dict[str, Series]) -> None:
+    """Refuse spike times that run a hundred times longer than behavior: they are in another unit."""
+    last = 0.0 if neural.bins else _last_time(neural.content["spikes"])
+    for series in behavior.values():
+        if v.options.time_unit is None and len(series.time) and last > 100 * max(series.time[-1], 1.0):
+            raise InputError(
+                f"spikes and {quoted(series.name)}",
+                "times in the same unit",
+                f"spikes up to {last:g} and behavior up to {series.time[-1]:g}",
+                "Say the unit with --time-unit, and the times of the behavior with --behavior-rate.",
+            )
 
 
 def _channel_table(v: Variables, neural: Neural) -> pd.DataFrame:
@@ -155,23 +177,27 @@ def _channel_table(v: Variables, neural: Neural) -> pd.DataFrame:
             continue
         if is_texts(value) and len(value) == neural.n_channels:
             table[column] = list(v.values[v.use(name)])
-        elif is_numeric(value) and value.size == neural.n_channels == max(value.shape, default=0):
+        elif is_line(value) and value.size == neural.n_channels:
             table[column] = v.vector(v.use(name))
     return pd.DataFrame(table)
 
 
 def _channel_names(v: Variables, neural: Neural) -> list[str] | None:
-    names = find_channel_names(v)
-    if names is None or (len(names) != neural.n_channels and v.options.channel_names is None):
+    found = find_channel_names(v)
+    if found is None:
         return neural.names
-    if len(names) != neural.n_channels:
-        raise InputError(
-            f"--channel-names {v.options.channel_names}",
-            f"{neural.n_channels} names, one per channel",
-            len(names),
-            "Name another variable.",
-        )
-    return names
+    variable, names = found
+    if len(names) == neural.n_channels:
+        v.use(variable)
+        return names
+    if v.options.channel_names is None:
+        return neural.names
+    raise InputError(
+        f"--channel-names {variable}",
+        f"{neural.n_channels} names, one per channel",
+        len(names),
+        "Name another variable.",
+    )
 
 
 def _channel_column(name: str) -> str | None:

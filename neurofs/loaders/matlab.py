@@ -6,11 +6,13 @@ dict, an array of structs a list of dicts. Objects and function handles are left
 
 from __future__ import annotations
 
+import io
+import math
 import struct
 import warnings
 import zlib
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import scipy.io
 import scipy.sparse
@@ -19,6 +21,7 @@ from scipy.io.matlab import MatlabFunction, MatlabObject, MatlabOpaque, MatReadE
 from neurofs.config import LoadOptions
 from neurofs.errors import InputError, printable, quoted
 from neurofs.loaders.layout import interpret
+from neurofs.loaders.mat5 import check_and_inflate
 from neurofs.loaders.sizes import Budget, count_bytes
 from neurofs.loaders.variables import LeftOut, Variables, drop_left_out, flatten
 from neurofs.recording import Recording
@@ -26,7 +29,6 @@ from neurofs.recording import Recording
 __all__ = ["read", "read_variables"]
 
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
-_COMPRESSED = 15
 _DAMAGE = (
     MatReadError,
     ValueError,
@@ -71,15 +73,16 @@ def is_version_73(path: Path) -> bool:
 
 def _read_with_scipy(path: Path) -> tuple[dict[str, Any], list[str]]:
     budget = Budget()
-    with path.open("rb") as stream, warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            if stream.read(6) == b"MATLAB":
-                _check_elements(stream, budget)
-            _check_shapes(stream, path.stat().st_size)
-            stream.seek(0)
-            content = scipy.io.loadmat(stream, verify_compressed_data_integrity=True)
-            raw = {k: _convert(v, k, budget) for k, v in content.items() if not k.startswith("__")}
+            content = path.read_bytes()
+            if 0 in content[:4]:
+                _check_version_4(content)
+            else:
+                content = check_and_inflate(content, budget)
+            found = scipy.io.loadmat(io.BytesIO(content))
+            raw = {k: _convert(v, k, budget) for k, v in found.items() if not k.startswith("__")}
         except _DAMAGE as error:
             raise InputError(
                 "content",
@@ -90,46 +93,21 @@ def _read_with_scipy(path: Path) -> tuple[dict[str, Any], list[str]]:
     return raw, [printable(w.message) for w in caught]
 
 
-def _check_elements(stream: BinaryIO, budget: Budget) -> None:
-    """Check that every top-level element is all there, and what the compressed ones declare."""
-    size = stream.seek(0, 2)
-    stream.seek(126)
-    order = "<" if stream.read(2) == b"IM" else ">"
-    while (position := stream.tell()) < size:
-        tag = stream.read(8)
-        if len(tag) < 8:
-            raise MatReadError(f"the file ends inside a variable, after {size:,} bytes")
-        kind, n_bytes = struct.unpack(f"{order}II", tag)
-        if position + 8 + n_bytes > size:
-            missing = position + 8 + n_bytes - size
-            raise MatReadError(f"the file is cut off: {missing:,} bytes are missing at its end")
-        declared = _inflated_size(stream, n_bytes, order) if kind == _COMPRESSED else n_bytes
-        budget.take(f"variable at byte {position}", declared, n_bytes)
-        stream.seek(position + 8 + n_bytes)
-
-
-def _inflated_size(stream: BinaryIO, n_bytes: int, order: str) -> int:
-    """Return the size that a compressed element declares, reading only its first bytes."""
-    head = zlib.decompressobj().decompress(stream.read(min(n_bytes, 4096)), 8)
-    if len(head) < 8:
-        raise MatReadError("a compressed variable without content")
-    return 8 + int(struct.unpack(f"{order}II", head)[1])
-
-
-def _check_shapes(stream: BinaryIO, size: int) -> None:
-    """Check the declared shapes against what a file of this size can hold at all."""
-    stream.seek(0)
-    budget = Budget()
-    for name, shape, kind in scipy.io.whosmat(stream):
-        if kind != "sparse":
-            budget.take(quoted(name), count_bytes(shape, 1), size)
+def _check_version_4(content: bytes) -> None:
+    """Check the shapes that a version 4 file declares against its size."""
+    for name, shape, kind in scipy.io.whosmat(io.BytesIO(content)):
+        if kind != "sparse" and math.prod(shape) > len(content):
+            raise MatReadError(f"{quoted(name)} declares the shape {shape}")
 
 
 def _convert(value: Any, name: str, budget: Budget) -> Any:
     """Return what scipy read as plain arrays, text, lists and dicts."""
     budget.step(quoted(name))
+    if value is None:  # an entry of a struct without fields
+        return LeftOut()
     if scipy.sparse.issparse(value):
         budget.take(quoted(name), count_bytes(value.shape, value.dtype.itemsize), value.data.nbytes + 1)
+        value.check_format(full_check=True)
         return value.toarray()
     if isinstance(value, (MatlabFunction, MatlabObject, MatlabOpaque)):
         return LeftOut()

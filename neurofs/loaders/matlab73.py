@@ -16,7 +16,7 @@ import scipy.sparse
 
 from neurofs.errors import InputError
 from neurofs.loaders.h5files import check_size, get_child, open_h5, read_array
-from neurofs.loaders.hdf5 import find_objects
+from neurofs.loaders.hdf5 import find_objects, refuse_damage
 from neurofs.loaders.sizes import Budget, count_bytes
 from neurofs.loaders.variables import LeftOut
 
@@ -40,7 +40,7 @@ NUMERIC = {
 
 def read_raw(path: Path) -> tuple[dict[str, Any], list[str]]:
     """Return the variables of a version 7.3 file as arrays, text, lists and dicts, and no notes."""
-    with open_h5(path) as file:
+    with open_h5(path) as file, refuse_damage():
         find_objects(file)
         reader = _Reader(file)
         names = [name for name in file if not name.startswith("#")]
@@ -127,7 +127,9 @@ class _Reader:
             return np.zeros((n_rows, len(starts) - 1))
         data, rows = (read_array(part, name).ravel() for part in parts[:2])
         try:
-            return scipy.sparse.csc_array((data, rows, starts), shape=(n_rows, len(starts) - 1)).toarray()
+            sparse = scipy.sparse.csc_array((data, rows, starts), shape=(n_rows, len(starts) - 1))
+            sparse.check_format(full_check=True)
+            return sparse.toarray()
         except (ValueError, IndexError) as error:
             raise InputError(name, "a sparse array", error, "Get a sound copy.") from None
 

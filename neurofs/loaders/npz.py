@@ -81,8 +81,8 @@ def _read_header(stream: Any, where: str) -> tuple[tuple[int, ...], bool, np.dty
         if version not in _HEADERS:
             raise ValueError(f"format version {version}")
         shape, fortran, dtype = _HEADERS[version](stream)
-    except (ValueError, TypeError, SyntaxError) as error:
-        raise InputError(where, "the header of a NumPy array", error, "Get a sound copy.") from None
+    except (ValueError, TypeError, SyntaxError):
+        raise InputError(where, "the header of a NumPy array", "other bytes", "Get a sound copy.") from None
     if dtype.hasobject:
         raise InputError(
             where,

@@ -175,7 +175,7 @@ def _join_electrodes(file: h5py.File, table: pd.DataFrame) -> pd.DataFrame:
     ids = get_child(group, "id") if isinstance(group, h5py.Group) else None
     if ids is None:
         return table
-    electrodes = _plain_columns(group, len(ids), skip=set())
+    electrodes = _plain_columns(group, read_array(ids, _where(group, "id")).size, skip=set())
     wanted = [c for c in electrodes if c not in table]
     rows = table["electrode"].to_numpy(dtype=float, na_value=np.nan)
     known = np.isfinite(rows) & (rows >= 0) & (rows < len(electrodes))
@@ -382,9 +382,11 @@ def _read_trials(file: h5py.File) -> pd.DataFrame | None:
         found = ", ".join(printable(name) for name in group) or "nothing"
         remedy = "Leave trials out with --no-trials."
         raise InputError(_where(group), "columns start_time and stop_time", found, remedy)
+    starts = np.atleast_1d(read_array(starts, _where(group, "start_time")))
     table = _plain_columns(group, len(starts), skip=set())
     if "stop_time" not in table:
+        stops = read_array(get_child(group, "stop_time"), _where(group, "stop_time"))
         remedy = "Leave trials out with --no-trials."
-        found = f"{get_child(group, 'stop_time').shape[0]} stops for {len(starts)} starts"
+        found = f"{stops.size} stops for {len(starts)} starts"
         raise InputError(_where(group), "one stop per start", found, remedy)
     return table.rename(columns={"start_time": "start", "stop_time": "stop"})

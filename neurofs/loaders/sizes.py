@@ -1,4 +1,4 @@
-"""Sizes that a file declares, checked before anything is allocated.
+"""The bytes of a file: their hash, and the sizes it declares, checked before anything is allocated.
 
 A few bytes can declare a petabyte. `Budget` adds up what the parts of one file say they hold, and refuses
 what cannot be stored in the bytes that are there or does not fit into memory.
@@ -6,13 +6,15 @@ what cannot be stored in the bytes that are there or does not fit into memory.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 from collections.abc import Iterable
+from pathlib import Path
 
 from neurofs.errors import InputError
 
-__all__ = ["Budget", "count_bytes"]
+__all__ = ["Budget", "count_bytes", "hash_file"]
 
 HARMLESS = 64 * 2**20
 """Bytes that one part may hold whatever it takes on disk: constant data compress without limit."""
@@ -72,6 +74,16 @@ def count_bytes(shape: Iterable[int], itemsize: int) -> int:
     8000000000000000000
     """
     return math.prod(int(n) for n in shape) * itemsize
+
+
+def hash_file(*paths: Path) -> str:
+    """Return the SHA-256 of the content of files, one after the other."""
+    digest = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as stream:
+            while block := stream.read(2**20):
+                digest.update(block)
+    return digest.hexdigest()
 
 
 def _half_of_memory() -> int:

@@ -5,22 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from neurofs.errors import InputError, quoted
+from neurofs.errors import InputError, printable, quoted
 from neurofs.loaders.bins import read_seconds_per_unit
-from neurofs.loaders.variables import Variables, describe, is_numeric, is_texts, word
+from neurofs.loaders.variables import Variables, describe, is_numeric, is_texts, word, words_of
 
-__all__ = ["SPIKE_WORDS", "find_spikes", "is_ragged", "read_spikes"]
+__all__ = [
+    "SPIKE_WORDS",
+    "expand_unit_structs",
+    "find_channel_names",
+    "find_spikes",
+    "is_ragged",
+    "read_spikes",
+]
 
 SPIKE_WORDS = (
-    "spiketimes",
-    "spikes",
-    "spiketrains",
-    "spiketrain",
-    "units",
-    "unitspiketimes",
-    "timestamps",
-    "ts",
+    *("spiketimes", "spikes", "spiketrains", "spiketrain", "units", "unit", "neurons", "unitspiketimes"),
+    *("timestamps", "ts"),
 )
 CHANNEL_WORDS = (
     *(
@@ -34,6 +36,10 @@ CHANNEL_WORDS = (
     ),
     *("channelofspike", "unitofspike"),
 )
+UNIT_FIELDS = ("ts", "times", "timestamps", "spiketimes", "spiketrain", "spikes")
+LARGE = 1000
+"""Whole numbers above this are no likely seconds."""
+
 INDEX_ENDS = ("_index", "_ends")
 NAME_WORDS = (
     *(
@@ -69,6 +75,33 @@ def find_spikes(v: Variables) -> list[str]:
     return by_name + flat + [g for g in _groups(v) if word(g) in SPIKE_WORDS]
 
 
+def expand_unit_structs(v: Variables) -> None:
+    """Turn an array of structs with one entry per unit into a list of spike times and a channel table."""
+    for name, entries in list(v.values.items()):
+        if not isinstance(entries, list) or not entries or not all(isinstance(e, dict) for e in entries):
+            continue
+        fields = [
+            f for f in entries[0] if word(f) in UNIT_FIELDS and all(_is_line(e.get(f)) for e in entries)
+        ]
+        if len(fields) != 1:
+            continue
+        v.values[name] = [entry[fields[0]] for entry in entries]
+        v.note(f"spikes: the field {quoted(fields[0])} of {quoted(name)}, one entry per channel")
+        for other in entries[0]:
+            column = _scalar_column([entry.get(other) for entry in entries])
+            if column is not None:
+                v.values[f"channel_{other}"] = column
+
+
+def _scalar_column(values: list[Any]) -> Any:
+    """Return one number or text per entry as a column, or None if some entry is neither."""
+    if all(isinstance(value, str) for value in values):
+        return values
+    if all(is_numeric(value) and value.size == 1 for value in values):
+        return np.array([value.reshape(-1)[0] for value in values])
+    return None
+
+
 def _groups(v: Variables) -> list[str]:
     """Return the structs whose fields are all number lists."""
     parents = {name.rsplit(".", 1)[0] for name in v.values if "." in name}
@@ -93,7 +126,8 @@ def read_spikes(v: Variables, name: str) -> tuple[list[np.ndarray], list[str] | 
     """Return the spike times of each channel in seconds, and the channels' names if they have some."""
     lists, names = _read_lists(v, name)
     per_unit = _read_unit(v, name, lists)
-    lists = [np.asarray(times, dtype=np.float64).reshape(-1) * per_unit for times in lists]
+    lists = [np.asarray(times, dtype=np.float64).reshape(-1) for times in lists]
+    lists = lists if per_unit == 1.0 else [times * per_unit for times in lists]
     if v.ask("sort_spikes"):
         lists = [np.sort(times) for times in lists]
     return lists, names
@@ -124,9 +158,21 @@ def _split(v: Variables, name: str, times: np.ndarray) -> tuple[list[np.ndarray]
             return _split_at(v.vector(v.use(name + end)), times, name + end), None
     labels = v.find_one("spike_channels", CHANNEL_WORDS, lambda value: _per_spike(value, len(times)))
     if labels is None:
+        _refuse_counts(name, times)
         v.note(f"spikes: {quoted(name)} read as one channel; no variable says the channel of each spike")
         return [times], None
     return _split_by(v, labels, times)
+
+
+def _refuse_counts(name: str, times: np.ndarray) -> None:
+    """Refuse whole numbers that go up and down: one list of them is more likely counts than times."""
+    if (times == np.rint(times)).all() and (np.diff(times) < 0).any():
+        raise InputError(
+            quoted(name),
+            "spike times of one channel, or counts of one channel",
+            "whole numbers that go up and down, which could be either",
+            f"Say --counts {printable(name)}, or --spikes {printable(name)} with --spike-channels.",
+        )
 
 
 def _split_at(ends: np.ndarray, times: np.ndarray, name: str) -> list[np.ndarray]:
@@ -149,8 +195,8 @@ def _split_by(v: Variables, name: str, times: np.ndarray) -> tuple[list[np.ndarr
         raise InputError(quoted(name), "a channel for every spike", "NaN", "Remove these spikes.")
     known = find_channel_names(v)
     if known is not None and labels.dtype.kind != "U":
-        return _split_by_number(v, name, times, labels, len(known)), None
-    found, index = np.unique(labels, return_inverse=True)
+        return _split_by_number(v, name, times, labels, len(known[1])), None
+    index, found = pd.factorize(labels, sort=True)
     v.note(
         f"channels: the {len(found)} different values of {quoted(name)}; one without spikes cannot be seen"
     )
@@ -167,38 +213,43 @@ def _split_by_number(
     asked = v.ask("index_base")
     base = v.index_base if asked is None else asked
     v.note(f"channels: numbered from {base} in {quoted(name)}")
-    index = labels - np.asarray(base, dtype=np.int64)
-    bad = np.flatnonzero((index < 0) | (index >= n_channels) | (index != np.rint(index)))
-    if len(bad):
+    bad = (labels < base) | (labels >= n_channels + base)
+    if labels.dtype.kind == "f":
+        bad |= labels != np.rint(labels)
+    if bad.any():
+        spike = int(np.argmax(bad))
         raise InputError(
-            f"{quoted(name)}, spike {bad[0]}",
+            f"{quoted(name)}, spike {spike}",
             f"a channel from {base} to {n_channels - 1 + base}",
-            labels[bad[0]],
+            labels[spike],
             "Check --index-base, or which variable names the channels.",
         )
-    return _group(times, index.astype(np.int64), n_channels)
+    return _group(times, labels - base, n_channels)
 
 
 def _group(times: np.ndarray, index: np.ndarray, n_channels: int) -> list[np.ndarray]:
     """Return the times of each channel, in the order in which they are stored."""
-    order = np.argsort(index, kind="stable")
-    ends = np.cumsum(np.bincount(index, minlength=n_channels))
-    return np.split(times[order], ends[:-1])
+    small = index.astype(np.min_scalar_type(n_channels))  # 16 bits or less are sorted by radix
+    in_order = bool((small[1:] >= small[:-1]).all())
+    ends = np.cumsum(np.bincount(small, minlength=n_channels))
+    return np.split(times if in_order else times[np.argsort(small, kind="stable")], ends[:-1])
 
 
-def find_channel_names(v: Variables) -> list[str] | None:
-    """Return the names of the channels, if the file has them or the user named their variable."""
-    name = v.options.channel_names
-    if name is not None:
-        v.named("channel_names")
-    else:
-        name = next(iter(v.find(NAME_WORDS, lambda value: is_texts(value) or _is_flat(value))), None)
+def find_channel_names(v: Variables) -> tuple[str, list[str]] | None:
+    """Return the variable with the channels' names, and these, if the file has them or the user named it."""
+    name = v.named("channel_names") or _guess_channel_names(v)
     if name is None:
         return None
     value = v.values[name]
     if isinstance(value, str):
-        return [value]
-    return list(value) if is_texts(value) else [_label(x) for x in v.vector(name)]
+        return name, [value]
+    return name, list(value) if is_texts(value) else [_label(x) for x in v.vector(name)]
+
+
+def _guess_channel_names(v: Variables) -> str | None:
+    """Return the variable known by a word for channel names; asking twice gives the same answer."""
+    known = [n for n in v.values if words_of(n) & set(NAME_WORDS)]
+    return next((n for n in known if is_texts(v.values[n]) or _is_flat(v.values[n])), None)
 
 
 def _read_unit(v: Variables, name: str, lists: list[np.ndarray]) -> float:
@@ -215,6 +266,11 @@ def _read_unit(v: Variables, name: str, lists: list[np.ndarray]) -> float:
 
 
 def _look_like_samples(lists: list[np.ndarray]) -> bool:
-    times = np.concatenate([t.reshape(-1) for t in lists]) if lists else np.empty(0)
-    times = times[np.isfinite(times)] if times.dtype.kind == "f" else times
-    return len(times) > 1 and bool(times.max() > 1000) and bool((times == np.rint(times)).all())
+    """Tell whether all times are whole numbers and some are large; stops at the first that is not whole."""
+    largest, n_times = 0.0, 0
+    for times in lists:
+        known = times[np.isfinite(times)] if times.dtype.kind == "f" else times
+        if known.dtype.kind == "f" and (known != np.rint(known)).any():
+            return False
+        largest, n_times = max(largest, float(known.max(initial=0))), n_times + known.size
+    return n_times > 1 and largest > LARGE

@@ -13,12 +13,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from neurofs.errors import InputError, quoted
+from neurofs.errors import InputError, printable, quoted
 from neurofs.loaders.behavior import BEHAVIOR_WORDS, Clock, as_series, mark_circular
 from neurofs.loaders.bins import TIME_WORDS, WIDTH_WORDS, Bins, check_width, find_bin_width
 from neurofs.loaders.counts import COUNT_WORDS, as_counts
 from neurofs.loaders.spike_lists import SPIKE_WORDS, is_ragged
-from neurofs.loaders.variables import Variables, flag, is_numeric, is_text, listed, require_name, word
+from neurofs.loaders.variables import (
+    Variables,
+    describe,
+    flag,
+    is_numeric,
+    is_text,
+    listed,
+    require_name,
+    word,
+)
 
 __all__ = ["find_trial_structs", "read_trial_structs"]
 
@@ -65,8 +74,13 @@ def _as_trials(structs: list[dict[str, Any]], base: int) -> Trials:
 
 
 def _spike_fields(trials: Trials) -> list[str]:
-    names = trials.find(lambda x: _is_table(x) or is_ragged(x))
+    names = [n for n, values in trials.fields.items() if _is_wide(values[0]) or is_ragged(values[0])]
     return [n for n in names if word(n).endswith("spikes") or word(n) in (*SPIKE_WORDS, *COUNT_WORDS)]
+
+
+def _is_wide(value: Any) -> bool:
+    """Tell whether a value has time and channels; a mere list would be the spike times of a unit."""
+    return _is_table(value) and min(value.shape) > 1
 
 
 def _is_table(value: Any) -> bool:
@@ -78,7 +92,7 @@ def read_trial_structs(v: Variables, name: str) -> dict[str, Any]:
     trials = _as_trials(v.values[v.use(name)], v.index_base)
     fields = _choose_fields(v, trials, name)
     v.note(f"trials: {len(trials.fields[fields[0]])} entries of {quoted(name)}, put one after the other")
-    if all(is_ragged(value) for f in fields for value in trials.fields[f]):
+    if is_ragged(trials.fields[fields[0]][0]):
         return _read_times(v, trials, fields)
     return _read_counts(v, trials, fields)
 
@@ -87,7 +101,17 @@ def _choose_fields(v: Variables, trials: Trials, name: str) -> list[str]:
     key = "counts" if v.options.counts else "spikes"
     wanted = v.ask(key)
     if wanted is None:
-        return _spike_fields(trials)
+        fields = _spike_fields(trials)
+        lists = [f for f in fields if is_ragged(trials.fields[f][0])]
+        tables = [f for f in fields if f not in lists]
+        if lists and tables:
+            raise InputError(
+                quoted(name),
+                "trials with spike times or counts",
+                f"{quoted(lists[0])} (spikes) and {quoted(tables[0])} (counts)",
+                f"Choose with --spikes {printable(lists[0])} or --counts {printable(tables[0])}.",
+            )
+        return fields
     return [require_name(wanted.removeprefix(f"{name}."), trials.fields, flag(key), "a field of the trials")]
 
 
@@ -108,10 +132,14 @@ def _read_counts(v: Variables, trials: Trials, fields: list[str]) -> dict[str, A
 def _orient(v: Variables, trials: Trials, name: str) -> list[np.ndarray]:
     """Return the counts of each trial as (time, channel): the channels stay the same number."""
     tables = trials.fields[name]
-    if not all(_is_table(table) for table in tables):
-        raise InputError(
-            quoted(name), "a table in every trial", "something else in some", "Name another field."
-        )
+    for i, table in enumerate(tables):
+        if not _is_table(table):
+            raise InputError(
+                f"{trials.where(i)}: {quoted(name)}",
+                "counts",
+                describe(table),
+                "Correct or remove this trial.",
+            )
     same = [len({table.shape[axis] for table in tables}) == 1 for axis in (0, 1)]
     orientation = v.ask("orientation")
     if orientation is None and same == [True, True]:
@@ -133,9 +161,11 @@ def _orient(v: Variables, trials: Trials, name: str) -> list[np.ndarray]:
 
 
 def _orient_by_kinematics(trials: Trials, name: str) -> str:
+    """Return which axis is time: the length that all counts and kinematics of a trial share."""
     shape = trials.fields[name][0].shape
     others = [trials.fields[n][0] for n in trials.find(_is_table) if word(n) in BEHAVIOR_WORDS]
-    fits = [any(length in other.shape for other in others) for length in shape]
+    others += [trials.fields[n][0] for n in _spike_fields(trials) if is_numeric(trials.fields[n][0])]
+    fits = [len(others) > 1 and all(length in other.shape for other in others) for length in shape]
     if fits[0] == fits[1] or shape[0] == shape[1]:
         raise InputError(
             quoted(name),
@@ -201,10 +231,9 @@ def _read_rest(
     edges: np.ndarray,
     n_rows: np.ndarray,
     width: float,
-    stops: np.ndarray | None = None,
 ) -> dict[str, Any]:
     """Return behavior and trials; `edges` are the starts of the trials, and the end of the last."""
-    starts, stops = edges[: len(n_rows)], edges[1:] if stops is None else stops
+    starts, stops = edges[:-1], edges[1:]
     times = np.concatenate([s + (np.arange(n) + 0.5) * width for s, n in zip(starts, n_rows, strict=True)])
     clock = Clock(times, quoted(fields[0]))
     behavior = {
@@ -231,7 +260,9 @@ def _behavior_tables(
         if lengths == list(n_rows) and (n_rows.max() > 1 or named):
             tables[name] = [t for t in turned if t is not None]
         elif named or word(name) in BEHAVIOR_WORDS:
-            _check_rows(trials, name, [len(np.atleast_1d(x)) for x in trials.fields[name]], fields[0], n_rows)
+            _check_rows(
+                trials, name, [max(np.shape(x), default=0) for x in trials.fields[name]], fields[0], n_rows
+            )
     return {name: found for name, found in tables.items() if len({t.shape[1] for t in found}) == 1}
 
 
@@ -318,12 +349,12 @@ def _join_times(trials: Trials, name: str, edges: np.ndarray) -> list[np.ndarray
     n_channels = len(trials.fields[name][0])
     parts: list[list[np.ndarray]] = [[] for _ in range(n_channels)]
     for i, cells in enumerate(trials.fields[name]):
-        if len(cells) != n_channels:
+        if not is_ragged(cells) or len(cells) != n_channels:
             raise InputError(
                 f"{trials.where(i)}: {quoted(name)}",
-                f"{n_channels} channels",
-                len(cells),
-                "Correct this trial.",
+                f"spike times of {n_channels} channels",
+                describe(cells),
+                "Correct or remove this trial.",
             )
         for channel, times in enumerate(cells):
             seconds = np.asarray(times, dtype=np.float64).reshape(-1)

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from neurofs.errors import InputError, quoted
-from neurofs.loaders.behavior import fit_table
+from neurofs.loaders.behavior import fit_table, keeps_own_clock
 from neurofs.loaders.bins import Bins, read_seconds_per_unit
-from neurofs.loaders.variables import Variables, describe, flag, is_numeric, is_texts, word
+from neurofs.loaders.variables import Variables, describe, flag, is_numeric, is_texts, listed, word
 from neurofs.recording import default_columns
 
 __all__ = ["LABEL_WORDS", "add_conditions", "read_trials"]
@@ -18,12 +18,32 @@ __all__ = ["LABEL_WORDS", "add_conditions", "read_trials"]
 LABEL_WORDS = ("trial", "trialid", "trialids", "trialnumber", "trialnum", "trialindex", "trialno", "trials")
 START_WORDS = (
     *("trialstart", "trialstarts", "trialstarttime", "trialstarttimes", "startbins", "startbin"),
-    *("trialstartbins", "trialonset", "trialonsets", "starttime", "starttimes"),
+    *(
+        "trialstartbins",
+        "trialsstart",
+        "trialsstarttime",
+        "trialonset",
+        "trialonsets",
+        "starttime",
+        "starttimes",
+    ),
 )
+MAX_COLUMNS = 16
+"""Columns of a table that is taken for conditions."""
+
 STOP_WORDS = (
     *("trialstop", "trialstops", "trialend", "trialends", "trialstoptime", "trialstoptimes", "trialendtime"),
     *("trialendtimes", "stopbins", "endbins", "stopbin", "endbin", "trialstopbins", "trialendbins"),
-    *("stoptime", "stoptimes", "endtime", "endtimes"),
+    *(
+        "trialsstop",
+        "trialsend",
+        "trialsstoptime",
+        "trialsendtime",
+        "stoptime",
+        "stoptimes",
+        "endtime",
+        "endtimes",
+    ),
 )
 
 
@@ -48,7 +68,7 @@ def _is_per_row(value: Any, n_rows: int) -> bool:
     return is_numeric(value) and value.size == n_rows
 
 
-def _trials_from_labels(v: Variables, name: str, bins: Bins) -> pd.DataFrame:
+def _trials_from_labels(v: Variables, name: str, bins: Bins) -> pd.DataFrame | None:
     labels = np.asarray(v.values[name]).reshape(-1)
     if len(labels) != bins.n_rows:
         raise InputError(
@@ -59,6 +79,9 @@ def _trials_from_labels(v: Variables, name: str, bins: Bins) -> pd.DataFrame:
     first = np.concatenate([[0], changes])
     last = np.concatenate([changes, [len(labels)]]) - 1
     first, last = first[inside[first]], last[inside[first]]
+    if not len(first):
+        v.note(f"trials: none; {quoted(name)} has no label")
+        return None
     _refuse_return(name, labels[first], first)
     v.note(f"trials: {len(first)} runs of the same label in {quoted(name)}")
     return pd.DataFrame(
@@ -110,8 +133,7 @@ def _trials_from_starts(v: Variables, name: str, bins: Bins | None, stop: float)
             raise InputError(
                 quoted(which), "finite numbers", f"{values[~np.isfinite(values)][0]}", "Correct them."
             )
-    if _starts_are_bins(v, name, starts, bins):
-        assert bins is not None
+    if _starts_are_bins(v, name, starts, bins) and bins is not None:
         starts, stops = _bins_to_times(v, name, starts, stop_name, stops, bins)
     else:
         per_unit = read_seconds_per_unit(v)
@@ -200,16 +222,21 @@ def _check_rows(name: str, rows: np.ndarray, largest: int, base: int) -> np.ndar
     return rows.astype(np.int64)
 
 
-def add_conditions(v: Variables, trials: pd.DataFrame, bins: Bins | None, n_channels: int) -> pd.DataFrame:
+def add_conditions(
+    v: Variables, trials: pd.DataFrame, bins: Bins | None, taken_lengths: set[int]
+) -> pd.DataFrame:
     """Return the trials with their conditions: those named, or all variables with a value per trial.
 
     A variable with one entry per bin that never changes within a trial is a condition of the trials as well.
+    Variables with one of the `taken_lengths` (of channels, or of behavior) are left to these, unless they
+    are in a group named for trials.
     """
     named = v.ask("conditions")
-    names = [v.require(n, "conditions") for n in named]
     columns: dict[str, Any] = {}
-    for name in names or [n for n in v.values if n not in v.used]:
-        found = _per_trial(v, name, len(trials), n_channels, bool(named)) or _per_bin(v, name, trials, bins)
+    for name in [v.require(n, "conditions") for n in named] or _unclaimed_names(v):
+        found = _per_bin(v, name, trials, bins)
+        if found is None and (named or _is_of_trials(name) or not _has_length(v.values[name], taken_lengths)):
+            found = _per_trial(v, name, len(trials))
         if found is None and named:
             raise InputError(
                 f"{flag('conditions')} {name}",
@@ -221,38 +248,41 @@ def add_conditions(v: Variables, trials: pd.DataFrame, bins: Bins | None, n_chan
             columns |= found
             v.use(name)
     if columns and not named:
-        v.note("conditions: " + ", ".join(quoted(c) for c in columns))
-    clash = next((c for c in columns if c in trials), None)
-    if clash is not None:
-        raise InputError(
-            quoted(clash), "another name for a condition", "a column of the trials", "Rename it."
-        )
-    return trials.assign(**columns)
+        v.note(f"conditions: {listed(columns)}")
+    columns = {c if c not in trials else f"{c} (condition)": x for c, x in columns.items()}
+    return pd.concat([trials, pd.DataFrame(columns, index=trials.index)], axis=1)
 
 
-def _per_trial(v: Variables, name: str, n_trials: int, n_channels: int, named: bool) -> dict[str, Any] | None:
+def _unclaimed_names(v: Variables) -> list[str]:
+    return [n for n in v.values if n not in {*v.used, *v.options.behavior} and not keeps_own_clock(v, n)]
+
+
+def _is_of_trials(name: str) -> bool:
+    return word(name.rpartition(".")[0]) in ("trials", "trial", "intervals")
+
+
+def _has_length(value: Any, lengths: set[int]) -> bool:
+    return is_numeric(value) and value.size > 1 and not lengths.isdisjoint(value.shape)
+
+
+def _per_trial(v: Variables, name: str, n_trials: int) -> dict[str, Any] | None:
     value = v.values[name]
-    if n_trials == n_channels and not named:
-        return None
+    column = name.rpartition(".")[2] if _is_of_trials(name) else name
     if is_texts(value):
-        return {name: value} if len(value) == n_trials else None
+        return {column: value} if len(value) == n_trials else None
     if not is_numeric(value) or value.ndim > 2 or n_trials not in value.shape or n_trials < 2:
         return None
-    if named and value.ndim == 2 and value.shape[0] == value.shape[1]:
-        raise InputError(
-            quoted(name), "one way to read it", f"shape {value.shape}", "Name its columns apart."
-        )
-    if value.ndim == 2 and value.shape[0] == value.shape[1]:
+    if value.ndim == 2 and (value.shape[0] == value.shape[1] or min(value.shape) > MAX_COLUMNS):
         return None
     table = fit_table(v, name, n_trials)
     if table.shape[1] == 1:
-        return {name: table[:, 0]}
-    return {f"{name}_{column}": table[:, i] for i, column in enumerate(default_columns(name, table.shape[1]))}
+        return {column: table[:, 0]}
+    return {f"{column}_{end}": table[:, i] for i, end in enumerate(default_columns(column, table.shape[1]))}
 
 
 def _per_bin(v: Variables, name: str, trials: pd.DataFrame, bins: Bins | None) -> dict[str, Any] | None:
     value = v.values[name]
-    if bins is None or name in v.options.behavior or not _is_per_row(value, bins.n_rows):
+    if bins is None or not _is_per_row(value, bins.n_rows):
         return None
     trial_of_row = _find_trials(trials, bins.centers)
     inside = trial_of_row >= 0

@@ -31,6 +31,7 @@ __all__ = [
     "listed",
     "require_name",
     "word",
+    "words_of",
 ]
 
 MAX_LISTED = 12
@@ -50,6 +51,15 @@ def word(name: str) -> str:
     'handvel'
     """
     return re.sub(r"[^a-z0-9]", "", name.rsplit(".", 1)[-1].lower())
+
+
+def words_of(name: str) -> set[str]:
+    """Return the words by which a name may be known: its last part, and its last two together.
+
+    >>> sorted(words_of("trials.start"))
+    ['start', 'trialsstart']
+    """
+    return {word(name), word("".join(name.split(".")[-2:]))}
 
 
 def flag(key: str) -> str:
@@ -157,8 +167,12 @@ class Variables:
     def find(self, words: Iterable[str], fits: Callable[[Any], bool] = is_numeric) -> list[str]:
         """Return the unused variables known by one of these words whose value fits, in order of the words."""
         known = list(words)
-        found = [n for n, v in self.values.items() if n not in self.used and word(n) in known and fits(v)]
-        return sorted(found, key=lambda name: known.index(word(name)))
+        ranks = {
+            name: min(known.index(w) for w in words_of(name) if w in known)
+            for name, value in self.values.items()
+            if name not in self.used and not words_of(name).isdisjoint(known) and fits(value)
+        }
+        return sorted(ranks, key=lambda name: ranks[name])
 
     def find_one(
         self, key: str, words: Iterable[str], fits: Callable[[Any], bool] = is_numeric
@@ -216,7 +230,7 @@ class Variables:
             value = getattr(self.options, key)
             if key not in self._asked and value != field.default:
                 raise InputError(
-                    f"{flag(key)} {value}",
+                    flag(key) if isinstance(value, bool) else f"{flag(key)} {value}",
                     "an option that applies to this file",
                     "nothing that it could change",
                     "Leave it out, or check the other options.",

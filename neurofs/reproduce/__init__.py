@@ -10,12 +10,22 @@ from typing import Any
 
 from neurofs.errors import UsageError
 
-__all__ = ["EXPERIMENTS", "reproduce"]
+__all__ = ["EXPERIMENTS", "list_experiments", "reproduce"]
 
 EXPERIMENTS = {
     "navot2005-fig2": "neurofs.reproduce.navot2005",
     "20-of-640": "neurofs.reproduce.planted",
 }
+
+
+def list_experiments() -> str:
+    """Return the experiments by name, with the first line of what each one is."""
+    from importlib import import_module
+
+    lines = {
+        name: (import_module(module).__doc__ or "").splitlines()[0] for name, module in EXPERIMENTS.items()
+    }
+    return "\n".join(f"{name:<18}{line}" for name, line in lines.items())
 
 
 def reproduce(

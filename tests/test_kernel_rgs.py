@@ -1,0 +1,151 @@
+import numpy as np
+import pytest
+
+from neurofs.kernel_decoder import KernelRGSDecoder
+from neurofs.learned_metric import learn_metric, mix_lags, sort_rows
+from neurofs.samples import Samples
+from neurofs.selectors.kernel_rgs import KernelRGS
+
+
+def windows(n_bins=500, n_channels=4, n_lags=5, seed=0):
+    """Counts whose channel 1, two bins back, times channel 2, now, make the target; windows overlap."""
+    rng = np.random.default_rng(seed)
+    counts = rng.poisson(1.0, (n_bins, n_channels)).astype(np.float32)
+    samples = Samples.from_counts(counts, n_lags)
+    rows = np.arange(n_lags - 1, n_bins)
+    y = (counts[rows - 2, 1] - 1) * (counts[rows, 2] - 1) + counts[rows - 1, 0]
+    return samples, y + 0.1 * rng.normal(size=len(y))
+
+
+def feature(lag, channel, n_channels=4, n_lags=5):
+    return (n_lags - 1 - lag) * n_channels + channel
+
+
+def test_it_finds_what_matters_alone_and_in_pairs():
+    samples, y = windows(800)
+    selector = KernelRGS(random_state=0).fit(samples, y)
+    assert set(selector.order_[:2]) == {feature(2, 1), feature(0, 2)}
+    of_channel_0 = selector.weights_.reshape(5, 4)[:, 0]
+    assert of_channel_0.argmax() == 3, "of the channel that matters alone, the bin that does"
+    assert selector.loss_curve_[-10:].mean() < selector.loss_curve_[:5].mean() - 0.5
+    assert selector.weights_.max() == 1.0
+
+
+@pytest.mark.parametrize("lag_basis", [True, False])
+def test_it_decodes_and_its_intervals_cover(lag_basis):
+    samples, y = windows(1200)
+    train, test = samples[:900], samples[910:]
+    decoder = KernelRGSDecoder(lag_basis, random_state=0).fit(train, y[:900])
+    mean, std = decoder.predict(test, return_std=True)
+    truth = y[910:]
+    assert 1 - np.mean((truth - mean) ** 2) / truth.var() > 0.8
+    assert 0.88 < np.mean(np.abs(truth - mean) < 1.96 * std) < 1.0
+    np.testing.assert_allclose(decoder.predict(test), mean)
+    assert decoder.feature_weights_.shape == (20,)
+
+
+def test_the_same_seed_gives_the_same_bytes_and_samples_equal_arrays():
+    samples, y = windows(300)
+    one = KernelRGS(random_state=3, n_steps=10).fit(samples, y)
+    two = KernelRGS(random_state=3, n_steps=10).fit(samples, y)
+    assert one.weights_.tobytes() == two.weights_.tobytes()
+
+
+def test_several_outputs_and_trials():
+    samples, y = windows(400)
+    Y = np.column_stack([y, -y, np.zeros_like(y)])
+    groups = np.arange(len(y)) // 20
+    decoder = KernelRGSDecoder(random_state=0, n_steps=30).fit(samples, Y, groups)
+    predicted = decoder.predict(samples)
+    assert predicted.shape == Y.shape
+    np.testing.assert_allclose(predicted[:, 0], -predicted[:, 1], atol=1e-8)
+    np.testing.assert_allclose(predicted[:, 2], 0, atol=1e-12)
+
+
+def test_rows_are_ordered_trial_by_trial_and_few_trials_are_no_blocks():
+    samples = Samples.from_array(np.zeros((12, 2)))
+    groups = np.array([5, 5, 3, 3, 9, 9, 1, 1, 7, 7, 5, 5])
+    order, trial = sort_rows(samples, groups)
+    assert order.tolist() == [0, 1, 10, 11, 2, 3, 4, 5, 6, 7, 8, 9]
+    assert trial.tolist() == [2, 2, 2, 2, 1, 1, 4, 4, 0, 0, 3, 3]
+    assert sort_rows(samples, np.repeat([0, 1], 6))[1] is None
+
+
+def test_a_basis_mixes_lags_within_channels():
+    rng = np.random.default_rng(0)
+    rows, basis = rng.normal(size=(7, 6)), rng.normal(size=(3, 3))
+    mixed = mix_lags(rows, basis, n_channels=2).reshape(7, 3, 2)
+    for channel in range(2):
+        np.testing.assert_allclose(mixed[:, :, channel], rows.reshape(7, 3, 2)[:, :, channel] @ basis)
+
+
+def test_the_map_of_a_basis_is_the_diagonal_of_its_metric():
+    samples, y = windows(300)
+    metric = learn_metric(
+        samples, (y - y.mean())[:, None], None, np.random.default_rng(0), lag_basis=True, n_steps=5
+    )
+    for channel in range(4):
+        w = metric.weights.reshape(5, 4)[:, channel]
+        full = metric.basis @ np.diag(w**2) @ metric.basis.T
+        np.testing.assert_allclose(metric.feature_weights.reshape(5, 4)[:, channel] ** 2, np.diag(full))
+
+
+@pytest.mark.parametrize(
+    ("m", "n"),
+    [(20, 3), (20, 1), (6, 2), (60, 3000)],
+    ids=["20 rows", "1 feature", "6 rows", "3000 features"],
+)
+def test_small_and_wide_data(m, n):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(m, n))
+    decoder = KernelRGSDecoder(random_state=0, n_steps=20).fit(X, X[:, 0])
+    mean, std = decoder.predict(X, return_std=True)
+    assert np.isfinite(mean).all()
+    assert (std > 0).all()
+    assert np.isfinite(KernelRGS(random_state=0, n_steps=20).fit(X, X[:, 0]).weights_).all()
+
+
+@pytest.mark.parametrize(
+    "kind", ["constant target", "constant features", "duplicate rows", "heavy tails", "all zero"]
+)
+def test_wild_data(kind):
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(80, 6)), rng.normal(size=80)
+    if kind == "constant target":
+        y[:] = 3.0
+    elif kind == "constant features":
+        X[:, 2:5] = 7.0
+    elif kind == "duplicate rows":
+        X[40:] = X[:40]
+        y[40:] = y[:40]
+    elif kind == "heavy tails":
+        y = rng.standard_cauchy(80) ** 3
+    else:
+        X[:] = 0
+    selector = KernelRGS(random_state=0, n_steps=20).fit(X, y)
+    assert np.isfinite(selector.weights_).all()
+    if kind == "constant features":
+        assert selector.weights_[2:5].tolist() == [0, 0, 0]
+    predicted = KernelRGSDecoder(random_state=0, n_steps=20).fit(X, y).predict(X)
+    assert np.isfinite(predicted).all()
+    if kind == "constant target":
+        np.testing.assert_allclose(predicted, 3.0)
+
+
+def test_landmarks_stand_in_for_all_rows(monkeypatch):
+    samples, y = windows(900)
+    full = KernelRGSDecoder(random_state=0, n_steps=20).fit(samples[:700], y[:700])
+    monkeypatch.setattr("neurofs.kernel_decoder.MOST_ROWS", 500)
+    monkeypatch.setattr("neurofs.kernel_decoder.LANDMARKS", 400)
+    part = KernelRGSDecoder(random_state=0, n_steps=20).fit(samples[:700], y[:700])
+    test = samples[710:]
+    assert np.corrcoef(full.predict(test), part.predict(test))[0, 1] > 0.98
+    _, std = part.predict(test, return_std=True)
+    assert (std > 0).all()
+
+
+def test_the_wrong_number_of_features_is_refused():
+    samples, y = windows(100)
+    decoder = KernelRGSDecoder(n_steps=2).fit(samples, y)
+    with pytest.raises(ValueError, match="fitted with 20"):
+        decoder.predict(np.zeros((3, 5)))
