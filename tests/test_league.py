@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import Ridge as SklearnRidge
 
@@ -45,10 +46,26 @@ def test_decoders_do_decode(scores):
 
 
 def test_rows_say_what_was_promised(scores):
-    renamed = scores.assign(recording="chewie")
-    rows = {row.what: row for row in league_rows(renamed)}
+    rows = {row.what: row for row in league_rows(scores.assign(recording="chewie"))}
+    value = scores.loc[scores["decoder"] == "RGS + soft kNN", "r2"].mean()
     assert rows["chewie: RGS + soft kNN"].goal == "at least 0.775"
-    assert rows["chewie: best of RGS against ridge"].met in (True, False)
+    assert rows["chewie: RGS + soft kNN"].figure == f"R² {value:.3f}"
+    assert rows["chewie: RGS + soft kNN"].met == (value >= 0.775)
+    assert rows["chewie: best RGS decoder against ridge"].goal == "above"
+    assert not any("LSTM" in what for what in rows)  # did not take part
+
+
+def test_the_best_row_with_weights_meets_the_network(scores):
+    network = scores[scores["decoder"] == "ridge"].assign(decoder="LSTM", r2=-1.0)
+    with_network = pd.concat([scores, network]).assign(recording="a2929")
+    (row,) = [row for row in league_rows(with_network) if "LSTM" in row.what]
+    assert row.met
+
+
+def test_folds_in_processes_of_their_own_score_alike(problem, scores):
+    alike = run_problem(problem, ["ridge", "Kalman"], n_jobs=2, report=lambda line: None)
+    alone = scores[scores["decoder"].isin(["ridge", "Kalman"])].reset_index(drop=True)
+    pd.testing.assert_frame_equal(alike[["decoder", "fold", "output", "r2"]], alone[alike.columns[1:5]])
 
 
 def test_table_puts_the_best_first(scores):

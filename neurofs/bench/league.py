@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +27,7 @@ from neurofs.bench.recordings import RECORDINGS, Problem, shared_data
 from neurofs.bench.row import Row
 from neurofs.decoders import MLP, SVR, GradientBoosting, Kalman, Ridge, WienerCascade
 from neurofs.errors import UsageError
+from neurofs.kernel_decoder import KernelRGSDecoder
 from neurofs.metric import prefix_curve
 from neurofs.metric_decoders import KernelRidgeMetric, LocalLinear, SoftKNN
 from neurofs.samples import Samples
@@ -44,7 +45,7 @@ Report = Callable[[str], None]
 class Entry:
     """A row of the league: how to make the decoder, which RGS weights it gets, what must be installed."""
 
-    make: Callable[[Problem], TunedDecoder]
+    make: Callable[[Problem], Any]
     weights: str = "unit"
     needs: str = ""
 
@@ -93,6 +94,8 @@ ROWS: dict[str, Entry] = {
     "RGS + soft kNN": Entry(lambda p: SoftKNN(), weights="own"),
     "RGS + local-linear": Entry(lambda p: LocalLinear(), weights="common"),
     "RGS + kernel ridge": Entry(lambda p: KernelRidgeMetric(), weights="common"),
+    "kernel RGS": Entry(lambda p: KernelRGSDecoder(random_state=0)),
+    "kernel RGS, channel × lag": Entry(lambda p: KernelRGSDecoder(lag_basis=False, random_state=0)),
     "soft kNN": Entry(lambda p: SoftKNN()),
     "local-linear": Entry(lambda p: LocalLinear()),
     "kernel ridge": Entry(lambda p: KernelRidgeMetric()),
@@ -105,8 +108,10 @@ ROWS: dict[str, Entry] = {
     "Wiener cascade": Entry(lambda p: WienerCascade()),
     "Kalman": Entry(lambda p: Kalman(n_newest=p.n_channels)),
 }
+OURS = ("RGS + soft kNN", "RGS + local-linear", "RGS + kernel ridge")
 AVERAGES: dict[str, tuple[str, ...]] = {
-    "RGS average": ("RGS + soft kNN", "RGS + local-linear", "RGS + kernel ridge"),
+    "RGS average": OURS,
+    "RGS and kernel RGS average": (*OURS, "kernel RGS"),
     "unit average": ("soft kNN", "local-linear", "kernel ridge"),
 }
 RIVALS = ("XGBoost", "SVR-RBF", "ridge", "kNN on best n by correlation")
@@ -248,7 +253,7 @@ def _unit_mean_square(weights: np.ndarray) -> np.ndarray:
 
 
 def _measure(
-    decoder: TunedDecoder, data: tuple[Any, ...], weighing: tuple[Any, ...], queries: Samples
+    decoder: Any, data: tuple[Any, ...], weighing: tuple[Any, ...], queries: Samples
 ) -> tuple[np.ndarray, dict[str, float]]:
     """Fit, predict, and tell what it cost."""
     resting = _restart_peak()
@@ -329,28 +334,36 @@ def _line(summary: pd.DataFrame, decoder: str, names: Sequence[str]) -> str:
 
 def league_rows(scores: pd.DataFrame) -> list[Row]:
     """Return what was promised of the league beside what was measured."""
-    return list(_promises(summarise(scores)["r2"].to_dict()))
+    r2 = summarise(scores)["r2"].unstack("decoder").T.to_dict()  # recording → decoder → R²
+    return [
+        row for name, found in r2.items() for rows in (_goals, _rivals, _lead) for row in rows(name, found)
+    ]
 
 
-def _promises(r2: Mapping[tuple[str, str], float]) -> Iterator[Row]:
-    for decoder, goals in GOALS.items():
-        for name, goal in goals.items():
-            if (decoder, name) in r2:
-                value = r2[decoder, name]
-                yield Row(
-                    f"{name}: {decoder}", f"R² {value:.3f}", f"at least {goal:.3f}", bool(value >= goal)
-                )
-    for name in dict.fromkeys(recording for _, recording in r2):
-        ours = [r2[decoder, name] for decoder in GOALS if (decoder, name) in r2]
-        for rival in RIVALS if ours else ():
-            if (rival, name) in r2:
-                lead = max(ours) - r2[rival, name]
-                yield Row(f"{name}: best of RGS against {rival}", f"{lead:+.3f}", "above", bool(lead > 0))
-        best = max(
-            ours + [r2[a, name] for a in AVERAGES if (a, name) in r2 and a.startswith("RGS")], default=None
-        )
-        if best is not None and ("LSTM", name) in r2:
-            lead = best - r2["LSTM", name]
-            yield Row(
-                f"{name}: best of RGS and its average against LSTM", f"{lead:+.3f}", "above", bool(lead > 0)
-            )
+def _goals(recording: str, found: Mapping[str, float]) -> Iterator[Row]:
+    """Compare each RGS decoder with its goal."""
+    for decoder in _measured(GOALS, found):
+        value, goal = found[decoder], GOALS[decoder][recording]
+        yield Row(f"{recording}: {decoder}", f"R² {value:.3f}", f"at least {goal:.3f}", value >= goal)
+
+
+def _rivals(recording: str, found: Mapping[str, float]) -> Iterator[Row]:
+    """Compare the best RGS decoder with each rival."""
+    best = max((found[decoder] for decoder in _measured(GOALS, found)), default=np.nan)
+    for rival in _measured(RIVALS, found):
+        lead = best - found[rival]
+        yield Row(f"{recording}: best RGS decoder against {rival}", f"{lead:+.3f}", "above", lead > 0)
+
+
+def _lead(recording: str, found: Mapping[str, float]) -> Iterator[Row]:
+    """Compare the best of all rows with learned weights, averages included, with the LSTM."""
+    ours = {decoder: found[decoder] for decoder in _measured([d for d in found if "RGS" in d], found)}
+    if ours and _measured(["LSTM"], found):
+        best = max(ours, key=lambda decoder: ours[decoder])
+        lead = ours[best] - found["LSTM"]
+        yield Row(f"{recording}: {best} against LSTM", f"{lead:+.3f}", "above (goal)", lead > 0)
+
+
+def _measured(decoders: Iterable[str], found: Mapping[str, float]) -> list[str]:
+    """Return the decoders that took part."""
+    return [decoder for decoder in decoders if not np.isnan(found.get(decoder, np.nan))]
