@@ -325,6 +325,25 @@ def test_parameters_come_from_the_hold_outs_alone(session):
     assert chosen[0] == chosen[1]
 
 
+def test_hold_outs_may_share_a_metric_but_not_the_reverse(session):
+    samples, y = session
+    own, common = np.ones((2, 18)), np.ones(18)
+    parts = hold_out(samples, y, lambda *_: common)
+    by_common = SoftKNN().fit(samples, y, feature_weights=own, holdouts=parts)
+    by_own = SoftKNN().fit(samples, y, feature_weights=own)
+    assert [p.chosen for p in by_common.parts_] == [p.chosen for p in by_own.parts_]
+    with pytest.raises(ValueError, match="common to all"):
+        SoftKNN().fit(samples, y, feature_weights=common, holdouts=hold_out(samples, y, lambda *_: own))
+
+
+def test_given_parameters_need_no_hold_out(session):
+    samples, y = session
+    decoder = SoftKNN(n_neighbors=2, beta=0.5).fit(samples[:3], y[:3])  # all three windows overlap
+    assert decoder.predict(samples[10:12]).shape == (2, 2)
+    with pytest.raises(ValueError, match="no training samples"):
+        SoftKNN().fit(samples[:3], y[:3])
+
+
 def test_more_noise_asks_for_more_neighbors():
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(400, 1))

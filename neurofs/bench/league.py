@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,7 @@ class Entry:
 class CorrelationKNN(TunedDecoder):
     """kNN (k = 10) on the features of largest |correlation|, per output; how many, the hold-outs decide."""
 
+    ALWAYS_TUNED = True
     SIZES = (5, 10, 20, 35, 50, 75, 100, 150, 200, 300, 500, 800, 1200)
 
     def _fit_part(
@@ -244,8 +245,7 @@ def _mix_in_own(
     """Return one metric per output; its parameters are chosen in the common metric, which saves many fits."""
     rgs = RGS(n_epochs=N_EPOCHS, multi_output="separate", random_state=0).fit(train, y, trials)
     own = _unit_mean_square(rgs.output_weights_)
-    tiled = [replace(h, weights=np.tile(h.weights, (len(own), 1))) for h in holdouts]
-    return np.sqrt((own**2 + common**2) / 2), tiled
+    return np.sqrt((own**2 + common**2) / 2), holdouts
 
 
 def _unit_mean_square(weights: np.ndarray) -> np.ndarray:
