@@ -1,8 +1,8 @@
-"""Kernel ridge regression in a weighted metric, its leave-block-out error, and the gradient of that error.
+"""Kernel ridge regression, its leave-block-out error, and the gradient of that error.
 
-For rows x (features centered), targets Y (standardised) and weights w:
+For rows z (centered, and scaled by the metric that is being learned) and targets Y (standardised):
 
-    G_ij = Σ_f w_f² x_if x_jf        d_ij = G_ii + G_jj − 2 G_ij
+    G_ij = z_i · z_j                 d_ij = G_ii + G_jj − 2 G_ij
     K = 1 / (1 + d) + c G + 1        H = K + λ I,   P = H⁻¹,   α = P Y
 
 The rows are cut into blocks. The residuals of the model trained without block B are, in closed form,
@@ -14,8 +14,7 @@ e_B = (P_BB)⁻¹ α_B; windows overlap, so only rows of B that share no raw dat
 
 From M everything else follows by the chain rule. With B = −2 A + c M, A = M ∘ (−1/(1+d)²) and r its row sums,
 
-    ∂loss/∂x_if = w_f² (4 r_i x_if + 2 (B X)_if)       ∂loss/∂w_f = 2 w_f Σ_i x_if (2 r_i x_if + (B X)_if)
-    ∂loss/∂c = Σ M ∘ G                                 ∂loss/∂λ = tr M
+    ∂loss/∂z_i = 4 r_i z_i + 2 (B Z)_i       ∂loss/∂c = Σ M ∘ G       ∂loss/∂λ = tr M
 """
 
 from __future__ import annotations
@@ -43,8 +42,7 @@ class BlockLoss:
     """The leave-block-out loss at one point, and its gradient."""
 
     loss: float
-    d_weights: np.ndarray
-    d_rows: np.ndarray | None
+    d_rows: np.ndarray
     d_linear: float
     d_ridge: float
 
@@ -97,18 +95,10 @@ def inverse(H: np.ndarray) -> np.ndarray:
 
 
 def leave_block_out(
-    X: np.ndarray,
-    Y: np.ndarray,
-    weights: np.ndarray,
-    linear: float,
-    ridge: float,
-    edges: np.ndarray,
-    scored: np.ndarray,
-    rows_too: bool = False,
+    Z: np.ndarray, Y: np.ndarray, linear: float, ridge: float, edges: np.ndarray, scored: np.ndarray
 ) -> BlockLoss:
-    """Return the loss and its gradient; with `rows_too` also that for the rows themselves."""
-    scaled = X * weights.astype(X.dtype)
-    G = (scaled @ scaled.T).astype(np.float64)
+    """Return the loss and its gradient; matrix products with the rows are made in the precision of `Z`."""
+    G = (Z @ Z.T).astype(np.float64)
     norms = G.diagonal().copy()
     near = 1.0 / (1.0 + np.maximum(norms[:, None] + norms[None, :] - 2.0 * G, 0.0))
     H = near + linear * G + 1.0
@@ -116,13 +106,9 @@ def leave_block_out(
     P = inverse(H)
     loss, M = _loss_and_slope(P, P @ Y, edges, scored)
     A = -M * near * near
-    r = A.sum(axis=1)
-    B = (-2.0 * A + linear * M).astype(X.dtype)
-    BX = B @ X
-    pulled = 2.0 * r[:, None].astype(X.dtype) * X + BX
-    d_weights = 2.0 * weights * np.einsum("if,if->f", X, pulled, dtype=np.float64)
-    d_rows = 2.0 * (weights**2).astype(X.dtype) * pulled if rows_too else None
-    return BlockLoss(loss, d_weights, d_rows, float(np.sum(M * G)), float(np.trace(M)))
+    B = (2.0 * (linear * M - 2.0 * A)).astype(Z.dtype)
+    B.flat[:: len(B) + 1] += (4.0 * A.sum(axis=1)).astype(Z.dtype)
+    return BlockLoss(loss, B @ Z, float(np.sum(M * G)), float(np.trace(M)))
 
 
 def _loss_and_slope(

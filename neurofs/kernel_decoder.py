@@ -34,9 +34,9 @@ class KernelRGSDecoder(RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    lag_basis : bool
-        Learn a basis along the lags that all channels share. Decodes better; the weights then belong to basis
-        functions, and `feature_weights_` is what they give to each channel × lag.
+    mixed : bool
+        Also learn how the bins of a channel are mixed, the same way for all channels, after each was given its
+        weight.
     n_steps, n_rows : int
         Steps of the search, and rows drawn for each.
     random_state : int, RandomState or None
@@ -65,13 +65,13 @@ class KernelRGSDecoder(RegressorMixin, BaseEstimator):
 
     def __init__(
         self,
-        lag_basis: bool = True,
+        mixed: bool = True,
         *,
         n_steps: int = N_STEPS,
         n_rows: int = N_ROWS,
         random_state: Any = None,
     ) -> None:
-        self.lag_basis = lag_basis
+        self.mixed = mixed
         self.n_steps = n_steps
         self.n_rows = n_rows
         self.random_state = random_state
@@ -86,10 +86,10 @@ class KernelRGSDecoder(RegressorMixin, BaseEstimator):
         self.mean_, self.sd_ = Y.mean(axis=0), np.where(Y.std(axis=0) > 0, Y.std(axis=0), 1.0)
         Y = (Y - self.mean_) / self.sd_
         self.metric_ = learn_metric(
-            samples, Y, groups, rng, lag_basis=self.lag_basis, n_steps=self.n_steps, n_rows=self.n_rows
+            samples, Y, groups, rng, mixed=self.mixed, n_steps=self.n_steps, n_rows=self.n_rows
         )
         self.ridge_, self.error_scale_ = _choose_ridge(self.metric_, samples, Y, groups, rng)
-        weights = np.where(self.metric_.varies, self.metric_.feature_weights, 0.0)
+        weights = np.where(self.metric_.varies, self.metric_.weights, 0.0)
         self.feature_weights_ = weights / max(weights.max(), np.finfo(float).tiny)
         self.loss_curve_ = self.metric_.loss_curve
         self.n_features_in_ = samples.n_features

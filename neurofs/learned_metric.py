@@ -6,9 +6,13 @@ forms (`neurofs.block_ridge`). Weights are ``w = exp(a_channel + r_feature + s)`
 together unless the data ask for more: ``(Σ a² / 0.4 + Σ r² / 0.04) / m``. Each of the 100 steps of Adam sees
 at most 800 random rows, so a step costs one inverse and two matrix products of that size.
 
-With a lag basis, the bins of each channel are first mixed by one matrix T (lags × functions) that all channels
-share; it starts as the orthonormal discrete cosine transform and is learned too. The weights then belong to
-channel × function, and ``diag(T diag(w_c²) Tᵀ)`` is what they give to each lag of channel c.
+After the weights, one matrix T (lags × lags) that all channels share mixes the bins of each channel; it starts
+as the orthonormal discrete cosine transform, which changes no distance, and is learned too:
+
+    z = Tᵀ (w ⊙ x) in each channel,   d(x, x') = |z − z'|²
+
+So a difference that lasts for several bins may count for more, or less, than one that comes and goes, while
+every channel × lag keeps one weight.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ N_ROWS = 800
 N_STEPS = 100
 STEP = 0.05
 WARM_UP = 5
-BASIS_STEP = 0.3
+MIXING_STEP = 0.3
 CHANNEL_FREEDOM = 0.4
 FEATURE_FREEDOM = 0.04
 BLOCK_SPANS = 6
@@ -39,7 +43,7 @@ DECAYS = (0.9, 0.98)
 
 @dataclass(frozen=True)
 class LearnedMetric:
-    """A metric: rows are centered, mixed along lags if there is a basis, and multiplied by `weights`."""
+    """A metric: rows are centered, multiplied by `weights`, and mixed along lags if there is a `mixing`."""
 
     weights: np.ndarray
     mean: np.ndarray
@@ -47,29 +51,21 @@ class LearnedMetric:
     ridge: float
     n_channels: int
     varies: np.ndarray
-    basis: np.ndarray | None = None
+    mixing: np.ndarray | None = None
     loss_curve: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     def transform(self, samples: Samples) -> np.ndarray:
         """Return the rows as float32 coordinates in which distances are plain."""
-        rows = np.asarray(samples) - self.mean.astype(np.float32)
-        return mix_lags(rows, self.basis, self.n_channels) * self.weights.astype(np.float32)
-
-    @property
-    def feature_weights(self) -> np.ndarray:
-        """Weight of each feature (bin × channel); with a basis, the root of diag(T diag(w_c²) Tᵀ)."""
-        if self.basis is None:
-            return self.weights
-        squares = self.weights.reshape(-1, self.n_channels) ** 2
-        return np.sqrt((self.basis**2) @ squares).reshape(-1)
+        rows = (np.asarray(samples) - self.mean.astype(np.float32)) * self.weights.astype(np.float32)
+        return mix_lags(rows, self.mixing, self.n_channels)
 
 
-def mix_lags(rows: np.ndarray, basis: np.ndarray | None, n_channels: int) -> np.ndarray:
+def mix_lags(rows: np.ndarray, mixing: np.ndarray | None, n_channels: int) -> np.ndarray:
     """Return the rows with the bins of each channel mixed: z[i, b, c] = Σ_l T[l, b] x[i, l, c]."""
-    if basis is None:
+    if mixing is None:
         return rows
     bins = rows.reshape(len(rows), -1, n_channels)
-    return np.matmul(basis.T.astype(rows.dtype), bins).reshape(rows.shape)
+    return np.matmul(mixing.T.astype(rows.dtype), bins).reshape(rows.shape)
 
 
 def learn_metric(
@@ -78,18 +74,19 @@ def learn_metric(
     groups: np.ndarray | None,
     rng: np.random.Generator,
     *,
-    lag_basis: bool = False,
+    mixed: bool = True,
     n_steps: int = N_STEPS,
     n_rows: int = N_ROWS,
     progress: Callable[[int, float], None] | None = None,
 ) -> LearnedMetric:
     """Return the metric that minimises the leave-block-out error on `samples`.
 
-    `Y` is standardised; `groups` are trials, or None for one stretch, which is cut into blocks of six windows.
+    Without `mixed` the bins are not mixed. `Y` is standardised; `groups` are trials, or None for one stretch,
+    which is cut into blocks of six windows.
     """
     order, trial = sort_rows(samples, groups)
     mean, variance = _mean_and_variance(samples)
-    state = _State.start(samples, float(variance.sum()), lag_basis)
+    state = _State.start(samples, float(variance.sum()), mixed)
     adam, losses = _Adam(state.sizes), []
     for step in range(n_steps):
         rows = np.sort(rng.permutation(len(samples))[:n_rows])
@@ -150,33 +147,31 @@ def _step_size(step: int, n_steps: int) -> float:
 
 @dataclass(frozen=True)
 class _State:
-    """What is learned: all in logarithms but the basis."""
+    """What is learned: all in logarithms but the mixing."""
 
     channel: np.ndarray
     feature: np.ndarray
     scale: float
     log_linear: float
     log_ridge: float
-    basis: np.ndarray | None
+    mixing: np.ndarray | None
 
     @classmethod
-    def start(cls, samples: Samples, spread: float, lag_basis: bool) -> _State:
+    def start(cls, samples: Samples, spread: float, mixed: bool) -> _State:
         """Begin with equal weights at which the mean distance is 1."""
-        basis = (
-            idct(np.eye(samples.n_lags), norm="ortho", axis=0) if lag_basis and samples.n_lags > 1 else None
-        )
+        mixing = idct(np.eye(samples.n_lags), norm="ortho", axis=0) if mixed and samples.n_lags > 1 else None
         return cls(
             np.zeros(samples.n_channels),
             np.zeros(samples.n_features),
             -0.5 * np.log(2.0 * spread) if spread > 0 else 0.0,
             np.log(START_LINEAR),
             np.log(START_RIDGE),
-            basis,
+            mixing,
         )
 
     @property
     def sizes(self) -> tuple[int, int, int]:
-        return len(self.channel), len(self.feature), 0 if self.basis is None else self.basis.size
+        return len(self.channel), len(self.feature), 0 if self.mixing is None else self.mixing.size
 
     @property
     def weights(self) -> np.ndarray:
@@ -187,14 +182,16 @@ class _State:
     def moved(self, change: np.ndarray) -> _State:
         n_channels, n_features, _ = self.sizes
         channel, feature, rest = np.split(change, [n_channels, n_channels + n_features])
-        basis = None if self.basis is None else self.basis + BASIS_STEP * rest[3:].reshape(self.basis.shape)
+        mixing = (
+            None if self.mixing is None else self.mixing + MIXING_STEP * rest[3:].reshape(self.mixing.shape)
+        )
         return _State(
             self.channel + channel,
             self.feature + feature,
             self.scale + rest[0],
             self.log_linear + rest[1],
             self.log_ridge + rest[2],
-            basis,
+            mixing,
         )
 
     def metric(self, mean: np.ndarray, varies: np.ndarray, losses: np.ndarray) -> LearnedMetric:
@@ -205,7 +202,7 @@ class _State:
             float(np.exp(self.log_ridge)),
             len(self.channel),
             varies,
-            self.basis,
+            self.mixing,
             losses,
         )
 
@@ -214,22 +211,22 @@ def _differentiate(
     state: _State, X: np.ndarray, Y: np.ndarray, edges: np.ndarray, scored: np.ndarray, m: int
 ) -> tuple[float, np.ndarray]:
     """Return the loss at `state` (without penalties) and the gradient of loss and penalties."""
-    weights, linear, ridge = state.weights, np.exp(state.log_linear), np.exp(state.log_ridge)
-    n_channels = len(state.channel)
-    Z = mix_lags(X, state.basis, n_channels)
-    with_basis = state.basis is not None
-    at = leave_block_out(Z, Y, weights, linear, ridge, edges, scored, rows_too=with_basis)
-    by_feature = weights * at.d_weights
+    linear, ridge, n_channels = np.exp(state.log_linear), np.exp(state.log_ridge), len(state.channel)
+    W = X * state.weights.astype(X.dtype)
+    Z = mix_lags(W, state.mixing, n_channels)
+    at = leave_block_out(Z, Y, linear, ridge, edges, scored)
+    back = at.d_rows if state.mixing is None else mix_lags(at.d_rows, state.mixing.T, n_channels)
+    by_feature = np.einsum("if,if->f", W, back, dtype=np.float64)
     by_channel = by_feature.reshape(-1, n_channels).sum(axis=0)
     parts = [
         by_channel + 2 * state.channel / (CHANNEL_FREEDOM * m),
         by_feature + 2 * state.feature / (FEATURE_FREEDOM * m),
         [by_feature.sum(), linear * at.d_linear, ridge * at.d_ridge],
     ]
-    if with_basis and at.d_rows is not None:
+    if state.mixing is not None:
         shape = (len(X), -1, n_channels)
         parts.append(
-            np.einsum("ilc,ibc->lb", X.reshape(shape), at.d_rows.reshape(shape), optimize=True).ravel()
+            np.einsum("ilc,ibc->lb", W.reshape(shape), at.d_rows.reshape(shape), optimize=True).ravel()
         )
     return at.loss, np.concatenate(parts)
 

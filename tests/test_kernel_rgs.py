@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from neurofs.kernel_decoder import KernelRGSDecoder
-from neurofs.learned_metric import learn_metric, mix_lags, sort_rows
+from neurofs.learned_metric import MIXING_STEP, _differentiate, _State, mix_lags, sort_rows
 from neurofs.samples import Samples
 from neurofs.selectors.kernel_rgs import KernelRGS
 
@@ -31,11 +31,11 @@ def test_it_finds_what_matters_alone_and_in_pairs():
     assert selector.weights_.max() == 1.0
 
 
-@pytest.mark.parametrize("lag_basis", [True, False])
-def test_it_decodes_and_its_intervals_cover(lag_basis):
+@pytest.mark.parametrize("mixed", [True, False])
+def test_it_decodes_and_its_intervals_cover(mixed):
     samples, y = windows(1200)
     train, test = samples[:900], samples[910:]
-    decoder = KernelRGSDecoder(lag_basis, random_state=0).fit(train, y[:900])
+    decoder = KernelRGSDecoder(mixed, random_state=0).fit(train, y[:900])
     mean, std = decoder.predict(test, return_std=True)
     truth = y[910:]
     assert 1 - np.mean((truth - mean) ** 2) / truth.var() > 0.8
@@ -71,23 +71,34 @@ def test_rows_are_ordered_trial_by_trial_and_few_trials_are_no_blocks():
     assert sort_rows(samples, np.repeat([0, 1], 6))[1] is None
 
 
-def test_a_basis_mixes_lags_within_channels():
+def test_lags_are_mixed_within_channels():
     rng = np.random.default_rng(0)
-    rows, basis = rng.normal(size=(7, 6)), rng.normal(size=(3, 3))
-    mixed = mix_lags(rows, basis, n_channels=2).reshape(7, 3, 2)
+    rows, mixing = rng.normal(size=(7, 6)), rng.normal(size=(3, 3))
+    mixed = mix_lags(rows, mixing, n_channels=2).reshape(7, 3, 2)
     for channel in range(2):
-        np.testing.assert_allclose(mixed[:, :, channel], rows.reshape(7, 3, 2)[:, :, channel] @ basis)
+        np.testing.assert_allclose(mixed[:, :, channel], rows.reshape(7, 3, 2)[:, :, channel] @ mixing)
 
 
-def test_the_map_of_a_basis_is_the_diagonal_of_its_metric():
-    samples, y = windows(300)
-    metric = learn_metric(
-        samples, (y - y.mean())[:, None], None, np.random.default_rng(0), lag_basis=True, n_steps=5
-    )
-    for channel in range(4):
-        w = metric.weights.reshape(5, 4)[:, channel]
-        full = metric.basis @ np.diag(w**2) @ metric.basis.T
-        np.testing.assert_allclose(metric.feature_weights.reshape(5, 4)[:, channel] ** 2, np.diag(full))
+def test_the_gradient_of_all_that_is_learned_equals_central_differences():
+    samples, y = windows(60, n_channels=3, n_lags=3)
+    X = np.asarray(samples).astype(np.float64)
+    X, Y = X - X.mean(axis=0), ((y - y.mean()) / y.std())[:, None]
+    edges = np.array([0, 20, 40, len(X)])
+    scored = np.ones(len(X), dtype=bool)
+    rng = np.random.default_rng(0)
+    state = _State.start(samples, 6.0, mixed=True).moved(0.1 * rng.normal(size=3 + 9 + 3 + 9))
+    _, gradient = _differentiate(state, X, Y, edges, scored, m=50)
+
+    def objective(change):
+        at = state.moved(change)
+        penalty = (np.sum(at.channel**2) / 0.4 + np.sum(at.feature**2) / 0.04) / 50
+        return _differentiate(at, X, Y, edges, scored, m=50)[0] + penalty
+
+    for i in range(len(gradient)):
+        step = 1e-5 * (np.arange(len(gradient)) == i)
+        numeric = (objective(step) - objective(-step)) / 2e-5
+        scale = MIXING_STEP if i >= 15 else 1.0  # the mixing moves by a fraction of its change
+        assert scale * gradient[i] == pytest.approx(numeric, abs=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,9 @@ class KernelRGS(Selector):
     ----------
     n_features_to_select : int, float or None
         How many features `transform` keeps; None keeps all, a float is a fraction.
+    mixed : bool
+        Also learn how the bins of a channel are mixed, the same way for all channels, after each was given its
+        weight: every channel × lag keeps one weight.
     n_steps, n_rows : int
         Steps of the search, and rows drawn for each; neither needs tuning.
     random_state : int, RandomState or None
@@ -53,12 +56,14 @@ class KernelRGS(Selector):
         self,
         n_features_to_select: Any = None,
         *,
+        mixed: bool = True,
         n_steps: int = N_STEPS,
         n_rows: int = N_ROWS,
         random_state: Any = None,
         progress: Callable[[int, float], None] | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
+        self.mixed = mixed
         self.n_steps = n_steps
         self.n_rows = n_rows
         self.random_state = random_state
@@ -72,6 +77,7 @@ class KernelRGS(Selector):
             standardised(Y),
             None if groups is None else np.asarray(groups),
             np.random.default_rng(seed),
+            mixed=self.mixed,
             n_steps=self.n_steps,
             n_rows=self.n_rows,
             progress=self.progress,
