@@ -34,6 +34,7 @@ __all__ = [
     "query_distances",
     "rgs_epoch",
     "rgs_slope",
+    "rgs_slopes",
     "row_norms",
     "sks",
     "soft_average",
@@ -457,13 +458,36 @@ def rgs_slope(flat, starts, groups, span, Y, i, d, w2, k, beta, adaptive, slope)
 
 @njit(cache=True)
 def _step(w, slope, step, limit):
-    """w_f ← w_f (1 + step · h_f), no weight changing by more than the fraction `limit` nor vanishing."""
+    """w_f ← w_f (1 + step · h_f), no weight changing by more than the fraction `limit` nor vanishing.
+
+    Slopes that are not finite, from targets or distances beyond all measure, change nothing.
+    """
     largest = 0.0
     for f in range(w.shape[0]):
-        w[f] *= 1.0 + min(max(step * slope[f], -limit), limit)
+        change = step * slope[f]
+        if np.isfinite(change):
+            w[f] *= 1.0 + min(max(change, -limit), limit)
         largest = max(largest, w[f])
     for f in range(w.shape[0]):
         w[f] = max(w[f], LEAST * largest)
+
+
+@njit(cache=True)
+def rgs_slopes(flat, starts, groups, span, Y, rows, k, beta, adaptive, w2, slope):
+    """Write the slopes of e summed over `rows`, which share the weights; return their squared errors' sum."""
+    m, n = starts.shape[0], w2.shape[0]
+    d, queries = np.empty((QUERIES, m), np.float32), np.empty((QUERIES, n), np.float32)
+    query_norms, norms = np.empty(QUERIES, np.float32), np.empty(m, np.float32)
+    if rows.shape[0] > 1:
+        row_norms(flat, starts, w2, norms)
+    slope[:] = ZERO
+    loss = 0.0
+    for first in range(0, rows.shape[0], QUERIES):
+        few = rows[first : min(first + QUERIES, rows.shape[0])]
+        _distances_of_batch(flat, starts, norms, w2, few, queries, query_norms, d)
+        for r in range(few.shape[0]):
+            loss += rgs_slope(flat, starts, groups, span, Y, few[r], d[r], w2, k, beta, adaptive, slope)
+    return loss
 
 
 @njit(cache=True)
@@ -473,22 +497,12 @@ def rgs_epoch(flat, starts, groups, span, Y, order, batch, k, beta, adaptive, st
     One step goes up the gradient of e(w) summed over the rows of the batch, which share one set of weights.
     Returns the mean squared error of the visited rows, each before its own step.
     """
-    m, n = starts.shape[0], w.shape[0]
-    d, queries = np.empty((QUERIES, m), np.float32), np.empty((QUERIES, n), np.float32)
-    query_norms, norms = np.empty(QUERIES, np.float32), np.empty(m, np.float32)
-    slope = np.empty(n, np.float32)
+    slope = np.empty(w.shape[0], np.float32)
     loss = 0.0
     for first in range(0, order.shape[0], batch):
-        last = min(first + batch, order.shape[0])
+        rows = order[first : min(first + batch, order.shape[0])]
         w2 = (w * w).astype(np.float32)
-        if last - first > 1:
-            row_norms(flat, starts, w2, norms)
-        slope[:] = ZERO
-        for b in range(first, last, QUERIES):
-            rows = order[b : min(b + QUERIES, last)]
-            _distances_of_batch(flat, starts, norms, w2, rows, queries, query_norms, d)
-            for r in range(rows.shape[0]):
-                loss += rgs_slope(flat, starts, groups, span, Y, rows[r], d[r], w2, k, beta, adaptive, slope)
+        loss += rgs_slopes(flat, starts, groups, span, Y, rows, k, beta, adaptive, w2, slope)
         _step(w, slope, step, limit)
     return loss / order.shape[0]
 

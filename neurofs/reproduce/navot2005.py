@@ -58,7 +58,7 @@ METHODS: dict[str, Callable[[np.ndarray, np.ndarray, int, int], np.ndarray]] = {
     "infogain": lambda X, y, n, seed: plain.infogain(X, y),
     "sks": lambda X, y, n, seed: plain.sks(X, y),
     "forward": lambda X, y, n, seed: plain.forward(X, y, n),
-    "rgs": lambda X, y, n, seed: RGS(random_state=seed).fit(X, y).weights_,
+    "rgs": lambda X, y, n, seed: RGS(random_state=seed).fit(X, y).importances_,
 }
 
 

@@ -24,6 +24,9 @@ __all__ = ["RGS"]
 
 MOST_NEIGHBORS = 30
 MOST_EPOCHS = 20
+SURVEY = 1000  # most rows, and most neighbors of each, of the survey
+STANDS_OUT = 3.0  # deviations from which the survey counts a feature as standing out
+HEAD_START = 0.2  # added to its weight for each further deviation, at most 5
 JUDGES = 500  # rows on which the leave-one-out error is watched
 WORTHWHILE = 0.02  # least relative improvement of an epoch that counts
 PATIENCE = 500  # rows visited without such an improvement before stopping
@@ -61,6 +64,10 @@ class RGS(Selector):
         See `beta`.
     batch_size : "auto" or int
         Rows that share one step; "auto" is m / 16, from 1 to 8.
+    survey : bool
+        Start with a first look at the gradient through many neighbors (half of the rows): features that stand
+        out there by more than 3 deviations get a head start, up to twice the weight of the others. Effects of
+        single features show clearly among many neighbors, those of pairs only among few.
 
     Attributes
     ----------
@@ -68,8 +75,10 @@ class RGS(Selector):
         The metric: w of d_w(x, x') = Σ_f w_f² (x_f − x'_f)²; with adaptive β the largest is 1. A feature that
         never changes has weight 0.
     importances_, order_, ranking_ : arrays (n_features,)
-        Features are ordered by w √SD: a rare unit can have a large weight and yet matter little, a busy one
-        the reverse. (Ordered by w alone, prefixes of 20 features decode clearly worse.)
+        Features are ordered by w √SD (times `head_start_`): a rare unit can have a large weight and yet
+        matter little, a busy one the reverse. Ordered by w alone, the first 20 decode clearly worse.
+    head_start_ : array (n_features,)
+        Weights after the survey, from 1 to 2.
     output_weights_ : array (n_outputs, n_features)
         Weights of each output; the same for all if joint.
     loss_curve_ : array (n_epochs_ + 1,)
@@ -101,6 +110,7 @@ class RGS(Selector):
         *,
         beta_factor: float = 0.25,
         batch_size: Any = "auto",
+        survey: bool = True,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.n_neighbors = n_neighbors
@@ -113,6 +123,7 @@ class RGS(Selector):
         self.random_state = random_state
         self.beta_factor = beta_factor
         self.batch_size = batch_size
+        self.survey = survey
 
     @classmethod
     def published(cls, **changes: Any) -> RGS:
@@ -124,6 +135,7 @@ class RGS(Selector):
             "step_size": 1.0,
             "n_epochs": 1,
             "batch_size": 1,
+            "survey": False,
         }
         return cls(**{**settings, **changes})
 
@@ -133,12 +145,13 @@ class RGS(Selector):
         if self.multi_output not in ("joint", "separate"):
             raise ValueError(f"multi_output must be 'joint' or 'separate'; found {self.multi_output!r}")
         (samples,) = metric.centered(samples)
-        problem = _Problem(self, samples, groups)
+        samples, unit = of_usual_size(samples)
+        problem = _Problem(self, samples, groups, unit)
         rng = check_random_state(self.random_state)
         parts = [Y] if self.multi_output == "joint" else np.split(Y, Y.shape[1], axis=1)
         runs = [problem.best_of_starts(part / np.sqrt(part.shape[1]), rng) for part in parts]
         self.n_neighbors_ = problem.k
-        self.beta_ = float(np.mean([run.beta for run in runs]))
+        self.beta_ = float(np.mean([run.beta for run in runs])) / unit**2
         self.n_epochs_ = max(len(run.losses) - 1 for run in runs)
         self.loss_curve_ = mean_curve([run.losses for run in runs])
         weights = np.array([run.weights for run in runs])
@@ -147,12 +160,17 @@ class RGS(Selector):
             weights[:, self.scale_ == 0] = 0.0
         if problem.adaptive:
             weights /= weights.max(axis=1, keepdims=True)
+        self.head_start_ = np.mean([run.start for run in runs], axis=0)
         self.output_weights_ = np.repeat(weights, Y.shape[1] // len(weights), axis=0)
         return np.sqrt((self.output_weights_**2).mean(axis=0))
 
     def _importance(self, samples: Samples, weights: np.ndarray) -> np.ndarray:
-        """Order by w √SD, halfway between the weight and what it adds to a typical distance, w · SD."""
-        self.importances_ = weights * np.sqrt(self.scale_)
+        """Order by w √SD, halfway between the weight and what it adds to a typical distance, w · SD.
+
+        What stood out in the survey stands out here, too: kNN gives up features that it could use
+        because it can use only so many.
+        """
+        self.importances_ = weights * np.sqrt(self.scale_) * self.head_start_
         return self.importances_
 
 
@@ -161,7 +179,7 @@ class _Run:
 
     def __init__(self, weights: np.ndarray, loss: float, beta: float) -> None:
         """Start from `weights` and what they give."""
-        self.weights, self.loss, self.beta = weights.copy(), loss, beta
+        self.start, self.weights, self.loss, self.beta = weights.copy(), weights.copy(), loss, beta
         self.losses = [loss]
 
     def note(self, weights: np.ndarray, loss: float, beta: float) -> bool:
@@ -176,20 +194,21 @@ class _Run:
 class _Problem:
     """The samples of one fit with every "auto" resolved."""
 
-    def __init__(self, settings: RGS, samples: Samples, groups: Any) -> None:
-        """Resolve the settings of `settings` for `samples`."""
+    def __init__(self, settings: RGS, samples: Samples, groups: Any, unit: float) -> None:
+        """Resolve the settings of `settings` for `samples`, which were multiplied by `unit`."""
         m, n = samples.shape
         self.samples, self.flat = samples, metric.plain(samples.flat)
         self.groups = metric.loo_groups(groups, m)
         self.span = metric.exclusion_span(samples, settings.exclude)
         self.adaptive = isinstance(settings.beta, str) and settings.beta == "adaptive"
-        self.beta = settings.beta
+        self.beta, self.unit = settings.beta, unit
         self.factor = positive("beta_factor", settings.beta_factor)
         self.k = count_neighbors(settings.n_neighbors, m)
         self.step = auto(settings.step_size, min(2.0, n / 50), "step_size")
         self.batch = int(auto(settings.batch_size, min(max(m // 16, 1), BATCH), "batch_size", whole=True))
         self.fixed_epochs = not isinstance(settings.n_epochs, str)
         self.epochs = int(auto(settings.n_epochs, MOST_EPOCHS, "n_epochs", whole=True))
+        self.survey = bool(settings.survey)
         self.starts = int(auto(settings.n_starts, 1, "n_starts", whole=True))
 
     def best_of_starts(self, Y: np.ndarray, rng: np.random.RandomState) -> _Run:
@@ -197,7 +216,8 @@ class _Problem:
         m = len(self.samples)
         judges = np.sort(rng.permutation(m)[:JUDGES])
         width = self._width(judges)
-        runs = [self.run(Y, judges, width, rng) for _ in range(self.starts)]
+        w = self.look(Y, rng, width) if self.survey else np.ones(self.samples.n_features)
+        runs = [self.run(Y, w.copy(), judges, width, rng) for _ in range(self.starts)]
         return min(runs, key=lambda run: run.loss)
 
     def _width(self, judges: np.ndarray) -> float:
@@ -209,11 +229,25 @@ class _Problem:
             means = [row[:c].mean() for row, c in zip(distance, count, strict=True) if c]
             width = self.factor * float(np.mean(means)) if means else 0.0
             return width if width > 0 else 1.0
-        return positive("beta", self.beta)
+        return positive("beta", self.beta) * self.unit**2
 
-    def run(self, Y: np.ndarray, judges: np.ndarray, width: float, rng: np.random.RandomState) -> _Run:
-        """Go through the epochs from unit weights."""
-        w = np.ones(self.samples.n_features)
+    def look(self, Y: np.ndarray, rng: np.random.RandomState, width: float) -> np.ndarray:
+        """Return the weights after the survey: the slope of e at unit weights, through many neighbors."""
+        m, n = self.samples.shape
+        rows, slope = rng.permutation(m)[:SURVEY], np.empty(n, np.float32)
+        k, w2 = max(1, min(m // 2, SURVEY)), np.ones(n, np.float32)
+        data = self.flat, self.samples.starts, self.groups, self.span, Y
+        kernels.rgs_slopes(*data, rows, k, width, self.adaptive, w2, slope)
+        away = slope.astype(np.float64) - np.median(slope)
+        deviation = 1.4826 * np.median(np.abs(away))  # of a normal distribution, from its median
+        if not 0 < deviation < np.inf:
+            return np.ones(n)
+        return 1.0 + HEAD_START * np.clip(away / deviation - STANDS_OUT, 0.0, 5.0)
+
+    def run(
+        self, Y: np.ndarray, w: np.ndarray, judges: np.ndarray, width: float, rng: np.random.RandomState
+    ) -> _Run:
+        """Go through the epochs from the weights w."""
         best = _Run(w, *self.judge(w, Y, judges, width))
         idle = 0
         for _ in range(self.epochs):
@@ -267,6 +301,16 @@ class _Problem:
         loss = float(((Y[rows] - predicted)[has] ** 2).sum(axis=1).mean())
         beta = width * float(distance[has].mean()) if self.adaptive else width
         return loss, beta
+
+
+def of_usual_size(samples: Samples) -> tuple[Samples, float]:
+    """Multiply by a power of two where squares would leave the range of float32; return both."""
+    largest = float(np.max(np.abs(samples.flat), initial=0.0))
+    if largest == 0 or 1e-6 < largest < 1e6 or not np.isfinite(largest):
+        return samples, 1.0
+    unit = 2.0 ** -np.floor(np.log2(largest))
+    flat = samples.flat * np.float32(unit)
+    return Samples(flat, samples.starts, samples.n_features, samples.span), float(unit)
 
 
 def spread(samples: Samples) -> np.ndarray:
