@@ -26,6 +26,15 @@ _HOMES = {
     "map_truth": "neurofs.simulate",
     "write": "neurofs.writers",
     "inspect_file": "neurofs.inspection",
+    "RGS": "neurofs.selectors.rgs",
+    "KernelRGS": "neurofs.selectors.kernel_rgs",
+    "SELECTORS": "neurofs.selectors",
+    "DECODERS": "neurofs.decoders",
+    "SoftKNN": "neurofs.metric_decoders",
+    "LocalLinear": "neurofs.metric_decoders",
+    "KernelRidgeMetric": "neurofs.metric_decoders",
+    "KernelRGSDecoder": "neurofs.kernel_decoder",
+    "BlockedKFold": "neurofs.splits",
 }
 
 __all__ = ["__version__", *_HOMES]

@@ -1,0 +1,36 @@
+"""The README: its Python code runs, and it names every command."""
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+
+import neurofs
+from neurofs.cli import main
+from neurofs.simulate import simulate_session
+from neurofs.writers import write
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_python_code_runs(tmp_path, monkeypatch):
+    write(simulate_session(60, n_electrodes=4, random_state=1), tmp_path / "day1.nwb")
+    monkeypatch.chdir(tmp_path)
+    code = "\n".join(re.findall(r"```python\n(.*?)```", README, flags=re.S)).replace("300", "45")
+    seen: dict = {}
+    exec(code, seen)
+    assert seen["selector"].weights_.shape == (160,)
+    assert seen["velocity"].shape == seen["sd"].shape
+    assert os.path.exists("day1.nwb")
+    assert np.isfinite(seen["decoder"].score(seen["samples"][seen["test"]], seen["y"][seen["test"]]))
+
+
+def test_every_command_is_named():
+    for command in main.commands:
+        assert f"neurofs {command}" in README
+
+
+def test_every_public_name_exists():
+    for name in neurofs.__all__:
+        assert getattr(neurofs, name) is not None
