@@ -30,6 +30,8 @@ from neurofs.tuning import Part, Rehearsal, TunedDecoder, best_by_turns, best_of
 
 __all__ = ["DECODERS", "MLP", "SVR", "GradientBoosting", "Kalman", "Ridge", "WienerCascade"]
 
+MANY_ROWS = 2000  # from here on support vector machines try parameters on one hold-out alone
+
 
 # ---------------------------------------------------------------------------------------------------- linear
 
@@ -152,6 +154,8 @@ def _cubic(fitted: np.ndarray, target: np.ndarray) -> Bend:
 class SVR(TunedDecoder):
     """Support vector regression with a Gaussian kernel exp(−d_w / (b · median d_w)), from scikit-learn.
 
+    Above 2000 rows only the first hold-out is used: the time to fit grows with their square at least.
+
     Parameters
     ----------
     width : float or "auto"
@@ -180,6 +184,8 @@ class SVR(TunedDecoder):
     def _fit_part(
         self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]
     ) -> Part:
+        rehearsals = rehearsals if len(train) <= MANY_ROWS else rehearsals[:1]
+
         @cache
         def tables() -> list[Any]:
             return [_tables(t) for t in rehearsals]
@@ -233,6 +239,8 @@ class GradientBoosting(TunedDecoder):
     >>> bool(GradientBoosting(max_trees=100).fit(X[:200], y[:200]).score(X[200:], y[200:]) > 0.8)
     True
     """
+
+    ALWAYS_TUNED = True
 
     def __init__(
         self,
@@ -325,6 +333,7 @@ class MLP(TunedDecoder):
     True
     """
 
+    ALWAYS_TUNED = True
     PENALTIES: Sequence[float] = (0.01, 1.0)
 
     def __init__(

@@ -8,8 +8,9 @@ are the scaling. Parameters that are not given as numbers are chosen inside the 
 whole trials left out with gaps. Weights that were fitted to those blocks too would flatter narrow, unsmooth
 choices, so that `hold_out` fits them again without the blocks:
 
-    weights = RGS().fit(X, y).weights_
-    decoder = LocalLinear().fit(X, y, feature_weights=weights, holdouts=hold_out(X, y, fit_weights))
+    fit_weights = lambda X, y, groups: RGS().fit(X, y, groups).weights_
+    parts = hold_out(X, y, fit_weights, trials)
+    decoder = LocalLinear().fit(X, y, trials, fit_weights(X, y, trials), parts)
 """
 
 from __future__ import annotations
@@ -156,8 +157,8 @@ class LocalLinear(TunedDecoder):
         return LocalPart(train, targets, weights, chosen, _table(train, weights))
 
     def _predict_part(self, part: LocalPart, queries: Samples) -> np.ndarray:
-        near = find_neighbors(part.train, queries, weights=part.weights, k=int(part.chosen["k"]))
         k, beta, ridge = part.chosen.values()
+        near = find_neighbors(part.train, queries, weights=part.weights, k=int(k))
         return _local_linear(near, part.targets, int(k), beta, ridge, part.table)
 
 
@@ -351,8 +352,7 @@ class MetricAverage(TunedDecoder):
     True
     """
 
-    def __init__(self) -> None:
-        pass
+    ALWAYS_TUNED = True
 
     def _fit_part(
         self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]
@@ -365,4 +365,4 @@ class MetricAverage(TunedDecoder):
 
 def _members() -> list[TunedDecoder]:
     """Return the decoders that are averaged."""
-    return [KernelRidgeMetric(), SoftKNN(), LocalLinear()]
+    return [SoftKNN(), LocalLinear(), KernelRidgeMetric()]

@@ -177,8 +177,10 @@ class TunedDecoder(RegressorMixin, BaseEstimator):
     """Base of the decoders: checks the data, sets parts aside, keeps one fitted part per metric.
 
     A child says how to fit targets (rows, outputs) of mean 0 and variance 1 in one metric (`_fit_part`) and
-    how to predict them (`_predict_part`).
+    how to predict them (`_predict_part`). Parts are set aside if a parameter is "auto", or always.
     """
+
+    ALWAYS_TUNED = False
 
     def fit(
         self,
@@ -197,23 +199,32 @@ class TunedDecoder(RegressorMixin, BaseEstimator):
         feature_weights : array (features,) or (outputs, features), optional
             The metric, for all outputs or one for each.
         holdouts : sequence of `Holdout`, optional
-            Where parameters are chosen; by default `hold_out` with the given weights.
+            Where parameters are chosen; by default `hold_out` with the given weights. Where every output has
+            a metric of its own, those of the hold-outs may still be common.
         """
         train, targets = as_samples(X), self._check_targets(as_samples(X), y)
-        self.mean_, sd = targets.mean(axis=0), targets.std(axis=0)
-        self.scale_ = np.where(sd > 0, sd, 1.0)
-        targets = (targets - self.mean_) / self.scale_
+        self.mean_, self.scale_ = targets.mean(axis=0), targets.std(axis=0)  # a constant output stays so
+        targets = (targets - self.mean_) / np.where(self.scale_ > 0, self.scale_, 1.0)
+        metrics = _metrics(feature_weights, train.n_features, targets.shape[1])
         if holdouts is None:
-            holdouts = hold_out(train, targets, lambda *_: feature_weights, groups)
-        inner = [_metrics(h.weights, *train.shape[1:], targets.shape[1]) for h in holdouts]
+            holdouts = (
+                hold_out(train, targets, lambda *_: feature_weights, groups) if self._is_tuned() else []
+            )
         self.parts_ = []
-        for n, (weights, outputs) in enumerate(_metrics(feature_weights, *train.shape[1:], targets.shape[1])):
+        for n, (weights, outputs) in enumerate(metrics):
             rehearsals = [
-                Rehearsal.of(train, targets[:, outputs], h, m[n][0])
-                for h, m in zip(holdouts, inner, strict=True)
+                Rehearsal.of(
+                    train, targets[:, outputs], h, _metric_of_part(h, n, len(metrics), train, len(self.mean_))
+                )
+                for h in holdouts
             ]
             self.parts_.append(self._fit_part(train, targets[:, outputs], weights, rehearsals))
         return self
+
+    def _is_tuned(self) -> bool:
+        """Return whether anything is to be chosen."""
+        auto = any(isinstance(value, str) and value == "auto" for value in self.get_params().values())
+        return self.ALWAYS_TUNED or auto
 
     def _check_targets(self, train: Samples, y: Any) -> np.ndarray:
         """Return the targets as (rows, outputs), and remember the shapes of the data."""
@@ -262,3 +273,11 @@ def _metrics(weights: Any, n_features: int, n_outputs: int) -> list[tuple[Any, s
     if weights.ndim == 1:
         return [(weights, everything)]
     return [(w, slice(o, o + 1)) for o, w in enumerate(weights)]
+
+
+def _metric_of_part(holdout: Holdout, n: int, n_parts: int, train: Samples, n_outputs: int) -> Any:
+    """Return the weights of a hold-out for the n-th part of a decoder."""
+    metrics = _metrics(holdout.weights, train.n_features, n_outputs)
+    if len(metrics) > n_parts:
+        raise ValueError("hold-outs have a metric for every output, but feature_weights are common to all")
+    return metrics[min(n, len(metrics) - 1)][0]

@@ -10,9 +10,10 @@ metric for all outputs, and for soft kNN one per output, the root mean square of
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from neurofs.bench.recordings import RECORDINGS, Problem, shared_data
 from neurofs.bench.row import Row
 from neurofs.decoders import MLP, SVR, GradientBoosting, Kalman, Ridge, WienerCascade
 from neurofs.errors import UsageError
+from neurofs.kernel_decoder import KernelRGSDecoder
 from neurofs.metric import prefix_curve
 from neurofs.metric_decoders import KernelRidgeMetric, LocalLinear, SoftKNN
 from neurofs.samples import Samples
@@ -35,7 +37,11 @@ from neurofs.tuning import Holdout, Part, Rehearsal, TunedDecoder, hold_out
 
 __all__ = ["ROWS", "league_rows", "render_league", "run_league"]
 
-N_EPOCHS = 3  # of RGS
+RGS_SETTINGS: Mapping[str, Any] = {
+    "n_epochs": 3,
+    "survey": False,
+    "random_state": 0,
+}  # a metric, not a ranking
 Report = Callable[[str], None]
 
 
@@ -43,7 +49,7 @@ Report = Callable[[str], None]
 class Entry:
     """A row of the league: how to make the decoder, which RGS weights it gets, what must be installed."""
 
-    make: Callable[[Problem], TunedDecoder]
+    make: Callable[[Problem], Any]
     weights: str = "unit"
     needs: str = ""
 
@@ -51,6 +57,7 @@ class Entry:
 class CorrelationKNN(TunedDecoder):
     """kNN (k = 10) on the features of largest |correlation|, per output; how many, the hold-outs decide."""
 
+    ALWAYS_TUNED = True
     SIZES = (5, 10, 20, 35, 50, 75, 100, 150, 200, 300, 500, 800, 1200)
 
     def _fit_part(
@@ -92,6 +99,8 @@ ROWS: dict[str, Entry] = {
     "RGS + soft kNN": Entry(lambda p: SoftKNN(), weights="own"),
     "RGS + local-linear": Entry(lambda p: LocalLinear(), weights="common"),
     "RGS + kernel ridge": Entry(lambda p: KernelRidgeMetric(), weights="common"),
+    "kernel RGS": Entry(lambda p: KernelRGSDecoder(random_state=0)),
+    "kernel RGS, lags not mixed": Entry(lambda p: KernelRGSDecoder(mixed=False, random_state=0)),
     "soft kNN": Entry(lambda p: SoftKNN()),
     "local-linear": Entry(lambda p: LocalLinear()),
     "kernel ridge": Entry(lambda p: KernelRidgeMetric()),
@@ -104,8 +113,10 @@ ROWS: dict[str, Entry] = {
     "Wiener cascade": Entry(lambda p: WienerCascade()),
     "Kalman": Entry(lambda p: Kalman(n_newest=p.n_channels)),
 }
+OURS = ("RGS + soft kNN", "RGS + local-linear", "RGS + kernel ridge")
 AVERAGES: dict[str, tuple[str, ...]] = {
-    "RGS average": ("RGS + soft kNN", "RGS + local-linear", "RGS + kernel ridge"),
+    "RGS average": OURS,
+    "RGS and kernel RGS average": (*OURS, "kernel RGS"),
     "unit average": ("soft kNN", "local-linear", "kernel ridge"),
 }
 RIVALS = ("XGBoost", "SVR-RBF", "ridge", "kNN on best n by correlation")
@@ -181,23 +192,31 @@ def _run_fold(
     queries, truth = problem.samples[test], problem.y[test]
     weighings, seconds = _weigh(data, {ROWS[name].weights for name in rows})
     predictions: dict[str, np.ndarray] = {}
-    records: list[dict[str, Any]] = []
-
-    def note(name: str, predicted: np.ndarray, **costs: float) -> None:
-        predictions[name] = predicted
-        for output, r2 in zip(problem.outputs, r_squared(truth, predicted), strict=True):
-            where = {"recording": problem.name, "decoder": name, "fold": fold, "output": output, "r2": r2}
-            records.append({**where, **costs, "overlaps": overlaps})
+    costs: dict[str, dict[str, float]] = {}
 
     for name in rows:
         entry = ROWS[name]
-        predicted, costs = _measure(entry.make(problem), data, weighings[entry.weights], queries)
-        note(name, predicted, weights_seconds=seconds[entry.weights], **costs)
+        predictions[name], costs[name] = _measure(
+            entry.make(problem), data, weighings[entry.weights], queries
+        )
+        costs[name]["weights_seconds"] = seconds[entry.weights]
     for name, members in AVERAGES.items():
         if set(members) <= set(predictions):
-            free = dict.fromkeys(("weights_seconds", "fit_seconds", "predict_seconds", "memory_mb"), np.nan)
-            note(name, np.mean([predictions[member] for member in members], axis=0), **free)
-    return records
+            predictions[name] = np.mean([predictions[member] for member in members], axis=0)
+            costs[name] = _joint_cost([costs[member] for member in members])
+    return [
+        {"recording": problem.name, "decoder": name, "fold": fold, "output": output, "r2": r2, **costs[name]}
+        | {"overlaps": overlaps}
+        for name, predicted in predictions.items()
+        for output, r2 in zip(problem.outputs, r_squared(truth, predicted), strict=True)
+    ]
+
+
+def _joint_cost(costs: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return what all together cost: weights once, times added up, the largest memory."""
+    table = pd.DataFrame(costs)
+    once = table[["weights_seconds", "memory_mb"]].max()
+    return {**table[["fit_seconds", "predict_seconds"]].sum().to_dict(), **once.to_dict()}
 
 
 def _weigh(data: tuple[Any, ...], kinds: set[str]) -> tuple[dict[str, Any], dict[str, float]]:
@@ -206,40 +225,39 @@ def _weigh(data: tuple[Any, ...], kinds: set[str]) -> tuple[dict[str, Any], dict
     seconds = {"unit": 0.0}
     if kinds - {"unit"}:
         start = time.process_time()
-        weighings["common"] = _fit_rgs("joint", *data)
+        weighings["common"] = _fit_rgs(*data)
         seconds["common"] = time.process_time() - start
     if "own" in kinds:
         start = time.process_time()
-        weighings["own"] = _root_mean_square(_fit_rgs("separate", *data), weighings["common"])
+        weighings["own"] = _mix_in_own(*weighings["common"], *data)
         seconds["own"] = seconds["common"] + time.process_time() - start
     return weighings, seconds
 
 
-def _fit_rgs(
-    multi_output: str, train: Samples, y: np.ndarray, trials: Any
-) -> tuple[np.ndarray, list[Holdout]]:
-    """Return the RGS weights of the training part, of mean square 1, and its hold-outs with their own."""
+def _fit_rgs(train: Samples, y: np.ndarray, trials: Any) -> tuple[np.ndarray, list[Holdout]]:
+    """Return the common weights of the training part, and its hold-outs with weights of their own."""
 
     def fit_weights(X: Samples, y: np.ndarray, groups: Any) -> np.ndarray:
-        rgs = RGS(n_epochs=N_EPOCHS, multi_output=multi_output, random_state=0).fit(X, y, groups)
-        weights = rgs.weights_ if multi_output == "joint" else rgs.output_weights_
-        return weights / np.sqrt(np.mean(weights**2, axis=-1, keepdims=True))
+        return _unit_mean_square(RGS(**RGS_SETTINGS).fit(X, y, groups).weights_)
 
     return fit_weights(train, y, trials), hold_out(train, y, fit_weights, trials)
 
 
-def _root_mean_square(own: tuple[Any, list[Holdout]], common: tuple[Any, list[Holdout]]) -> tuple[Any, Any]:
-    """Mix the weights of each output with the common ones, of the training part and of every hold-out."""
+def _mix_in_own(
+    common: np.ndarray, holdouts: list[Holdout], train: Samples, y: np.ndarray, trials: Any
+) -> tuple[np.ndarray, list[Holdout]]:
+    """Return one metric per output; its parameters are chosen in the common metric, which saves many fits."""
+    rgs = RGS(multi_output="separate", **RGS_SETTINGS).fit(train, y, trials)
+    own = _unit_mean_square(rgs.output_weights_)
+    return np.sqrt((own**2 + common**2) / 2), holdouts
 
-    def mix(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return np.sqrt((a**2 + b**2) / 2)
 
-    parts = [replace(a, weights=mix(a.weights, b.weights)) for a, b in zip(own[1], common[1], strict=True)]
-    return mix(own[0], common[0]), parts
+def _unit_mean_square(weights: np.ndarray) -> np.ndarray:
+    return weights / np.sqrt(np.mean(weights**2, axis=-1, keepdims=True))
 
 
 def _measure(
-    decoder: TunedDecoder, data: tuple[Any, ...], weighing: tuple[Any, ...], queries: Samples
+    decoder: Any, data: tuple[Any, ...], weighing: tuple[Any, ...], queries: Samples
 ) -> tuple[np.ndarray, dict[str, float]]:
     """Fit, predict, and tell what it cost."""
     resting = _restart_peak()
@@ -264,7 +282,7 @@ def r_squared(truth: np.ndarray, predicted: np.ndarray) -> np.ndarray:
 def _restart_peak() -> float:
     """Let the peak of the resident memory start anew, and return the memory in use; Linux only."""
     refs = Path("/proc/self/clear_refs")
-    if not refs.exists():
+    if not os.access(refs, os.W_OK):
         return np.nan
     refs.write_text("5")
     return _status("VmRSS")
@@ -314,35 +332,42 @@ def _line(summary: pd.DataFrame, decoder: str, names: Sequence[str]) -> str:
             cells.append(" " * 29)
             continue
         r2, seconds, memory = summary.loc[(decoder, name)]
-        cost = f"{'':15}" if np.isnan(memory) else f"{seconds:8.1f}{memory:7.0f}"
-        cells.append(f"{r2:14.3f}{cost}")
+        cells.append(f"{r2:14.3f}{seconds:8.1f}{memory:7.0f}")
     return decoder.ljust(30) + "".join(cells)
 
 
 def league_rows(scores: pd.DataFrame) -> list[Row]:
     """Return what was promised of the league beside what was measured."""
-    return list(_promises(summarise(scores)["r2"].to_dict()))
+    r2 = summarise(scores)["r2"].unstack("decoder").T.to_dict()  # recording → decoder → R²
+    return [
+        row for name, found in r2.items() for rows in (_goals, _rivals, _lead) for row in rows(name, found)
+    ]
 
 
-def _promises(r2: Mapping[tuple[str, str], float]) -> Iterator[Row]:
-    for decoder, goals in GOALS.items():
-        for name, goal in goals.items():
-            if (decoder, name) in r2:
-                value = r2[decoder, name]
-                yield Row(
-                    f"{name}: {decoder}", f"R² {value:.3f}", f"at least {goal:.3f}", bool(value >= goal)
-                )
-    for name in dict.fromkeys(recording for _, recording in r2):
-        ours = [r2[decoder, name] for decoder in GOALS if (decoder, name) in r2]
-        for rival in RIVALS if ours else ():
-            if (rival, name) in r2:
-                lead = max(ours) - r2[rival, name]
-                yield Row(f"{name}: best of RGS against {rival}", f"{lead:+.3f}", "above", bool(lead > 0))
-        best = max(
-            ours + [r2[a, name] for a in AVERAGES if (a, name) in r2 and a.startswith("RGS")], default=None
-        )
-        if best is not None and ("LSTM", name) in r2:
-            lead = best - r2["LSTM", name]
-            yield Row(
-                f"{name}: best of RGS and its average against LSTM", f"{lead:+.3f}", "above", bool(lead > 0)
-            )
+def _goals(recording: str, found: Mapping[str, float]) -> Iterator[Row]:
+    """Compare each RGS decoder with its goal."""
+    for decoder in _measured(GOALS, found):
+        value, goal = found[decoder], GOALS[decoder][recording]
+        yield Row(f"{recording}: {decoder}", f"R² {value:.3f}", f"at least {goal:.3f}", value >= goal)
+
+
+def _rivals(recording: str, found: Mapping[str, float]) -> Iterator[Row]:
+    """Compare the best RGS decoder with each rival."""
+    best = max((found[decoder] for decoder in _measured(GOALS, found)), default=np.nan)
+    for rival in _measured(RIVALS, found):
+        lead = best - found[rival]
+        yield Row(f"{recording}: best RGS decoder against {rival}", f"{lead:+.3f}", "above", lead > 0)
+
+
+def _lead(recording: str, found: Mapping[str, float]) -> Iterator[Row]:
+    """Compare the best of all rows with learned weights, averages included, with the LSTM."""
+    ours = {decoder: found[decoder] for decoder in _measured([d for d in found if "RGS" in d], found)}
+    if ours and _measured(["LSTM"], found):
+        best = max(ours, key=lambda decoder: ours[decoder])
+        lead = ours[best] - found["LSTM"]
+        yield Row(f"{recording}: {best} against LSTM", f"{lead:+.3f}", "above (goal)", lead > 0)
+
+
+def _measured(decoders: Iterable[str], found: Mapping[str, float]) -> list[str]:
+    """Return the decoders that took part."""
+    return [decoder for decoder in decoders if not np.isnan(found.get(decoder, np.nan))]

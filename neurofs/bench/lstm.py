@@ -31,6 +31,7 @@ class LSTM(TunedDecoder):
         Seed of the start and of the order of rows.
     """
 
+    ALWAYS_TUNED = True
     BATCH = 64
     LEARNING_RATE = 2e-3
 

@@ -1,0 +1,372 @@
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge as SklearnRidge
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.svm import SVR as SklearnSVR
+
+from neurofs.decoders import DECODERS, SVR, GradientBoosting, Kalman, Ridge, WienerCascade
+from neurofs.metric_decoders import KernelRidgeMetric, LocalLinear, MetricAverage, SoftKNN
+from neurofs.samples import Samples
+from neurofs.splits import overlap_audit
+from neurofs.tuning import Holdout, best_by_turns, best_of_all, hold_out
+
+FAST = {
+    "gradient_boosting": {"max_trees": 20, "library": "sklearn"},
+    "mlp": {"max_epochs": 3, "hidden": (8,)},
+    "kalman": {},
+}
+
+
+SINGLE = [name for name in DECODERS if name != "average"]  # the mean of three of the others
+
+
+def make(name):
+    return DECODERS[name](**FAST.get(name, {}))
+
+
+@pytest.fixture(scope="module")
+def session():
+    """Counts of 6 channels whose rates follow a slow two-dimensional velocity; windows of 3 lags."""
+    rng = np.random.default_rng(0)
+    velocity = np.column_stack([np.sin(np.arange(260) / 7), np.cos(np.arange(260) / 11)])
+    rates = np.exp(0.8 + velocity @ rng.normal(size=(2, 6)))
+    return Samples.from_counts(rng.poisson(rates), n_lags=3), velocity[2:]
+
+
+@pytest.fixture(scope="module")
+def cloud():
+    """Plain rows: two outputs of five features."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(120, 5)).astype(np.float32)
+    return X, np.column_stack([np.sin(X[:, 0]) + X[:, 1], X[:, 0] * X[:, 2]])
+
+
+def distances(A, B, w):
+    return (((A[:, None].astype(float) - B[None]) * w) ** 2).sum(axis=2)
+
+
+# --------------------------------------------------------------------------------------------- all decoders
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_samples_and_their_rows_as_an_array_agree(name, session):
+    samples, y = session
+    parts = [Holdout(np.arange(0, 150), np.arange(155, 195))]  # an array knows no overlap: same hold-out
+    by_samples = make(name).fit(samples[:200], y[:200], holdouts=parts).predict(samples[205:])
+    by_array = make(name).fit(np.asarray(samples)[:200], y[:200], holdouts=parts)
+    np.testing.assert_allclose(by_array.predict(np.asarray(samples)[205:]), by_samples, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_decodes_a_session_and_keeps_the_shape_of_the_target(name, session):
+    samples, y = session
+    both = make(name).fit(samples[:200], y[:200]).predict(samples[205:])
+    one = make(name).fit(samples[:200], y[:200, 0]).predict(samples[205:])
+    assert both.shape == (53, 2)
+    assert one.shape == (53,)
+    assert np.isfinite(both).all()
+    if name not in ("mlp", "gradient_boosting"):  # kept too small here to be good
+        assert np.corrcoef(one, y[205:, 0])[0, 1] > 0.5
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_a_weight_of_zero_drops_a_feature(name, session):
+    samples, y = session
+    X = np.asarray(samples).copy()
+    weights = np.ones(X.shape[1])
+    weights[4] = 0
+    usual = make(name).fit(X[:200], y[:200], feature_weights=weights).predict(X[205:])
+    X[:, 4] = np.random.default_rng(2).normal(size=len(X)) * 50
+    np.testing.assert_allclose(
+        make(name).fit(X[:200], y[:200], feature_weights=weights).predict(X[205:]),
+        usual,
+        rtol=1e-4,
+        atol=1e-4,
+    )
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_a_metric_of_its_own_for_each_output_is_two_decoders(name, session):
+    samples, y = session
+    weights = np.random.default_rng(3).uniform(0.2, 1, size=(2, samples.n_features))
+    if name == "mlp":
+        pytest.skip("a network of two outputs differs from two networks in its first weights")
+    both = make(name).fit(samples[:200], y[:200], feature_weights=weights).predict(samples[205:])
+    for o in range(2):
+        one = make(name).fit(samples[:200], y[:200, o], feature_weights=weights[o]).predict(samples[205:])
+        np.testing.assert_allclose(both[:, o], one, atol=2e-3 if name == "svr" else 1e-6)
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_scale_and_offset_of_the_target_only_carry_over(name, session):
+    samples, y = session
+    plain = make(name).fit(samples[:200], y[:200]).predict(samples[205:])
+    moved = make(name).fit(samples[:200], 1000 * y[:200] - 7).predict(samples[205:])
+    np.testing.assert_allclose(moved, 1000 * plain - 7, rtol=1e-3, atol=1)
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_a_constant_target_is_predicted(name, session):
+    samples, _ = session
+    predicted = make(name).fit(samples[:100], np.full(100, 3.0)).predict(samples[110:120])
+    np.testing.assert_array_equal(predicted, 3.0)
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_settings_can_be_cloned_and_input_is_checked(name, session):
+    samples, y = session
+    decoder = clone(make(name))
+    assert decoder.get_params() == make(name).get_params()
+    with pytest.raises(ValueError, match="58 rows"):
+        decoder.fit(samples[200:], y[:200])
+    with pytest.raises(ValueError, match="finite"):
+        decoder.fit(samples[:50], np.full(50, np.nan))
+    with pytest.raises(ValueError, match="shape"):
+        decoder.fit(samples[:50], y[:50], feature_weights=[1, 2])
+    with pytest.raises(ValueError, match="not negative"):
+        decoder.fit(samples[:50], y[:50], feature_weights=-np.ones(18))
+    with pytest.raises(ValueError, match="18 features"):
+        decoder.fit(samples[:100], y[:100]).predict(np.zeros((3, 4)))
+
+
+# ------------------------------------------------------------------------------------ each against its peer
+
+
+def test_soft_knn_equals_a_plain_sum(cloud):
+    X, y = cloud
+    w, k, beta = np.array([1, 0.5, 2, 0, 1.0]), 7, 0.3
+    d = distances(X[100:], X[:100], w)
+    expected = []
+    for row in d:
+        near = np.argsort(row, kind="stable")[:k]
+        a = np.exp(-row[near] / (beta * row[near].mean()))
+        expected.append(a @ y[near] / a.sum())
+    decoder = SoftKNN(n_neighbors=k, beta=beta).fit(X[:100], y[:100], feature_weights=w)
+    np.testing.assert_allclose(decoder.predict(X[100:]), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_soft_knn_of_great_width_equals_scikit_learn(cloud):
+    X, y = cloud
+    peer = KNeighborsRegressor(9, algorithm="brute").fit(X[:100], y[:100])
+    decoder = SoftKNN(n_neighbors=9, beta=1e7).fit(X[:100], y[:100])
+    np.testing.assert_allclose(decoder.predict(X[100:]), peer.predict(X[100:]), atol=1e-5)
+
+
+def test_local_linear_equals_a_weighted_ridge_in_feature_space(cloud):
+    X, y = cloud
+    w, k, beta, ridge = np.array([1, 0.5, 2, 0.3, 1.0]), 30, 0.4, 0.5
+    decoder = LocalLinear(k, beta, ridge).fit(X[:100], y[:100], feature_weights=w)
+    d = distances(X[100:], X[:100], w)
+    expected = []
+    for x, row in zip(X[100:], d, strict=True):
+        near = np.argsort(row)[:k]
+        a = np.exp(-row[near] / (beta * row[near].mean()))
+        a /= a.sum()
+        Z = w * (X[near] - x)
+        center, mean = a @ Z, a @ y[near]
+        S = (Z - center).T @ (a[:, None] * (Z - center))
+        slope = np.linalg.solve(
+            S + ridge / k * np.trace(S) * np.eye(5), (Z - center).T @ (a[:, None] * (y[near] - mean))
+        )
+        expected.append(mean - center @ slope)
+    np.testing.assert_allclose(decoder.predict(X[100:]), expected, rtol=1e-3, atol=1e-4)
+
+
+def test_gaussian_kernel_ridge_equals_scikit_learn(cloud):
+    X, y = cloud
+    X = X.astype(np.float64)
+    w, ridge = np.array([1, 0.5, 2, 0.3, 1.0]), 0.1
+    middle = np.median(distances(X[:100], X[:100], w))
+    decoder = KernelRidgeMetric(width=0.7, ridge=ridge, kernel="gaussian", linear=0)
+    predicted = decoder.fit(X[:100], y[:100], feature_weights=w).predict(X[100:])
+    K = np.exp(-distances(X, X[:100], w) / (0.7 * middle)) + 1  # the constant takes the place of an intercept
+    peer = KernelRidge(alpha=ridge, kernel="precomputed").fit(K[:100], y[:100] - y[:100].mean(axis=0))
+    np.testing.assert_allclose(predicted, peer.predict(K[100:]) + y[:100].mean(axis=0), rtol=1e-3, atol=1e-4)
+
+
+def test_rational_kernel_with_a_linear_part_equals_its_formula(cloud):
+    X, y = cloud
+    w, middle = np.full(5, 0.8), np.median(distances(X[:100], X[:100], 0.8))
+    Z = w * (X - X[:100].mean(axis=0))
+    K = 1 / (1 + distances(X, X[:100], w) / (0.5 * middle)) + 0.3 / middle * Z @ Z[:100].T + 1
+    center = y[:100].mean(axis=0)
+    expected = K[100:] @ np.linalg.solve(K[:100] + 0.2 * np.eye(100), y[:100] - center) + center
+    decoder = KernelRidgeMetric(width=0.5, ridge=0.2).fit(X[:100], y[:100], feature_weights=w)
+    np.testing.assert_allclose(decoder.predict(X[100:]), expected, rtol=1e-3, atol=1e-4)
+
+
+def test_kernel_ridge_uses_no_more_rows_than_allowed(cloud):
+    X, y = cloud
+    decoder = KernelRidgeMetric(width=1, ridge=0.1, max_rows=40).fit(X, y)
+    assert decoder.parts_[0].dual.shape == (40, 2)
+
+
+def test_average_is_the_mean_of_its_members(session):
+    samples, y = session
+    members = [d().fit(samples[:200], y[:200]) for d in (SoftKNN, LocalLinear, KernelRidgeMetric)]
+    expected = np.mean([d.predict(samples[205:]) for d in members], axis=0)
+    average = MetricAverage().fit(samples[:200], y[:200])
+    np.testing.assert_allclose(average.predict(samples[205:]), expected)
+
+
+def test_ridge_equals_scikit_learn(cloud):
+    X, y = cloud
+    centered = X[:100].astype(np.float64) - X[:100].mean(axis=0, dtype=np.float64)
+    alpha = 0.3 * np.trace(centered.T @ centered) / 5
+    peer = SklearnRidge(alpha=alpha).fit(X[:100].astype(np.float64), y[:100])
+    predicted = Ridge(ridge=0.3).fit(X[:100], y[:100]).predict(X[100:])
+    np.testing.assert_allclose(predicted, peer.predict(X[100:].astype(np.float64)), rtol=1e-5)
+
+
+def test_ridge_prefers_what_predicts_the_hold_out():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 40))
+    noisy = X[:, 0] + 3 * rng.normal(size=60)
+    assert Ridge().fit(X, noisy).parts_[0].chosen["ridge"] >= 1
+    assert Ridge().fit(X, X @ rng.normal(size=40)).parts_[0].chosen["ridge"] <= 1e-3
+
+
+def test_wiener_cascade_bends_the_ridge_and_stays_within_its_range(cloud):
+    X, _ = cloud
+    line = X[:, 0] + X[:, 1]
+    y = np.tanh(2 * line)
+    cascade = WienerCascade(ridge=1e-5).fit(X[:100], y[:100])
+    assert cascade.score(X[100:], y[100:]) > Ridge(ridge=1e-5).fit(X[:100], y[:100]).score(X[100:], y[100:])
+    assert np.abs(cascade.predict(1000 * X)).max() < 3
+
+
+def test_svr_equals_scikit_learn(cloud):
+    X, y = cloud
+    y = (y[:, 0] - y[:100, 0].mean()) / y[:100, 0].std()
+    gamma = 1 / (2 * np.median(distances(X[:100], X[:100], 1.0)))
+    peer = SklearnSVR(C=2, gamma=gamma, epsilon=0.05).fit(X[:100], y[:100])
+    predicted = SVR(width=2, C=2).fit(X[:100], y[:100]).predict(X[100:])
+    np.testing.assert_allclose(predicted, peer.predict(X[100:]), atol=5e-3)
+
+
+def test_trees_of_either_library():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = np.sign(X[:, 0]) + X[:, 1]
+    for library in ("sklearn", "xgboost"):
+        if library == "xgboost":
+            pytest.importorskip("xgboost")
+        decoder = GradientBoosting(max_trees=60, library=library).fit(X[:200], y[:200])
+        assert decoder.score(X[200:], y[200:]) > 0.7
+        assert decoder.parts_[0].chosen["trees_0"] in (50, 60)
+
+
+def test_kalman_equals_the_textbook_filter():
+    rng = np.random.default_rng(0)
+    x = np.empty((300, 2))
+    x[0] = 0
+    for t in range(1, 300):
+        x[t] = x[t - 1] @ np.array([[0.95, 0.1], [-0.1, 0.95]]) + 0.3 * rng.normal(size=2)
+    Z = x @ rng.normal(size=(2, 4)) + rng.normal(size=(300, 4))
+    decoder = Kalman(shrinkage=0).fit(Z[:200], x[:200])
+    predicted = (decoder.predict(Z[200:]) - x[:200].mean(axis=0)) / x[:200].std(axis=0)
+    x = (x[:200] - x[:200].mean(axis=0)) / x[:200].std(axis=0)
+    center = Z[:200].astype(np.float32).mean(axis=0)
+    A = np.linalg.lstsq(x[:-1], x[1:], rcond=None)[0].T
+    W = np.cov((x[1:] - x[:-1] @ A.T).T, bias=True) + np.outer(*2 * [(x[1:] - x[:-1] @ A.T).mean(axis=0)])
+    H = np.linalg.lstsq(x, Z[:200] - center, rcond=None)[0].T
+    residual = Z[:200] - center - x @ H.T
+    Q = residual.T @ residual / 200
+    state, P, first = np.zeros(2), x.T @ x / 200, True
+    for z, got in zip(Z[200:] - center, predicted, strict=True):
+        if not first:
+            state, P = A @ state, A @ P @ A.T + W
+        first = False
+        gain = P @ H.T @ np.linalg.inv(H @ P @ H.T + Q)
+        state, P = state + gain @ (z - H @ state), P - gain @ H @ P
+        np.testing.assert_allclose(got, state, atol=1e-4)
+
+
+def test_kalman_starts_anew_after_a_gap_and_sees_the_newest_bin_alone(session):
+    samples, y = session
+    decoder = Kalman(n_newest=6).fit(samples[:200], y[:200])
+    gapped = np.r_[205:220, 230:240]
+    np.testing.assert_allclose(decoder.predict(samples[gapped])[15:], decoder.predict(samples[230:240]))
+    assert decoder.parts_[0].model.center.shape == (6,)
+    with pytest.raises(ValueError, match="weight 0"):
+        decoder.fit(samples[:200], y[:200], feature_weights=np.r_[np.ones(12), np.zeros(6)])
+
+
+# --------------------------------------------------------------------------------------------------- tuning
+
+
+def test_hold_outs_share_no_data_and_get_weights_of_their_own(session):
+    samples, y = session
+    seen = []
+    parts = hold_out(samples, y, lambda X, y, groups: seen.append((len(X), len(y))) or len(X))
+    assert len(parts) == 5
+    for part, (n_rows, n_targets) in zip(parts, seen, strict=True):
+        assert overlap_audit(samples, part.fit, part.test) == 0
+        assert n_rows == n_targets == len(part.fit) == part.weights
+    assert sorted(np.concatenate([part.test for part in parts])) == list(range(len(samples)))
+
+
+def test_hold_outs_keep_trials_whole(session):
+    samples, y = session
+    trials = np.arange(len(samples)) // 20
+    for part in hold_out(samples, y, lambda *_: None, trials):
+        assert not set(trials[part.fit]) & set(trials[part.test])
+
+
+def test_parameters_come_from_the_hold_outs_alone(session):
+    samples, y = session
+    wild = y[:200].copy()
+    untouched = np.r_[100:200]
+    wild[untouched] = np.random.default_rng(0).normal(size=(100, 2))
+    part = Holdout(np.arange(0, 60), np.arange(65, 95))
+    chosen = [SoftKNN().fit(samples[:200], g, holdouts=[part]).parts_[0].chosen for g in (y[:200], wild)]
+    assert chosen[0] == chosen[1]
+
+
+def test_hold_outs_may_share_a_metric_but_not_the_reverse(session):
+    samples, y = session
+    own, common = np.ones((2, 18)), np.ones(18)
+    parts = hold_out(samples, y, lambda *_: common)
+    by_common = SoftKNN().fit(samples, y, feature_weights=own, holdouts=parts)
+    by_own = SoftKNN().fit(samples, y, feature_weights=own)
+    assert [p.chosen for p in by_common.parts_] == [p.chosen for p in by_own.parts_]
+    with pytest.raises(ValueError, match="common to all"):
+        SoftKNN().fit(samples, y, feature_weights=common, holdouts=hold_out(samples, y, lambda *_: own))
+
+
+def test_given_parameters_need_no_hold_out(session):
+    samples, y = session
+    decoder = SoftKNN(n_neighbors=2, beta=0.5).fit(samples[:3], y[:3])  # all three windows overlap
+    assert decoder.predict(samples[10:12]).shape == (2, 2)
+    with pytest.raises(ValueError, match="no training samples"):
+        SoftKNN().fit(samples[:3], y[:3])
+
+
+def test_more_noise_asks_for_more_neighbors():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(400, 1))
+    clean = np.sin(6 * X[:, 0])
+    few, many = (SoftKNN().fit(X, clean + sd * rng.normal(size=400)).parts_[0].chosen["k"] for sd in (0, 1))
+    assert few <= 8
+    assert many >= 40
+
+
+def test_searches_find_the_least_score_and_stay_on_the_grid():
+    grids = {"a": (1, 2, 4, 8), "b": (0.1, 1, 10)}
+
+    def score(a, b):
+        return (np.log2(a) - 2) ** 2 + np.log10(b) ** 2
+
+    assert best_of_all(score, grids) == {"a": 4, "b": 1}
+    assert best_by_turns(score, grids, {"a": 1, "b": 10}) == {"a": 4, "b": 1}
+    assert best_by_turns(lambda **_: 1 / 0, {"a": (3,), "b": (1,)}, {"a": 1, "b": 1}) == {"a": 3, "b": 1}
+
+
+def test_a_wrong_word_for_a_parameter_is_explained(session):
+    samples, y = session
+    with pytest.raises(ValueError, match="'auto'; found 'best'"):
+        SoftKNN(n_neighbors="best").fit(samples[:100], y[:100])
+    with pytest.raises(ValueError, match="'rational' or 'gaussian'"):
+        KernelRidgeMetric(kernel="cubic").fit(samples[:100], y[:100])

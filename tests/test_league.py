@@ -1,0 +1,153 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import Ridge as SklearnRidge
+
+from neurofs.bench import league
+from neurofs.bench.league import GOALS, ROWS, league_rows, render_league, run_league, run_problem
+from neurofs.bench.recordings import RECORDINGS, Problem, shared_data
+from neurofs.errors import UsageError
+from neurofs.samples import Samples
+from neurofs.tuning import hold_out
+
+needs_data = pytest.mark.skipif(not shared_data().exists(), reason="no recordings in ../shared/data")
+
+
+@pytest.fixture(scope="module")
+def problem():
+    """200 bins of 8 channels, four of which follow a velocity; 2 lags."""
+    rng = np.random.default_rng(0)
+    velocity = np.column_stack([np.sin(np.arange(200) / 6), np.cos(np.arange(200) / 9)])
+    tuning = np.hstack([rng.normal(size=(2, 4)), np.zeros((2, 4))])
+    samples = Samples.from_counts(rng.poisson(np.exp(1.5 + velocity @ tuning)), n_lags=2)
+    return Problem("simulated", samples, velocity[1:], ("x", "y"), n_channels=8)
+
+
+@pytest.fixture(scope="module")
+def scores(problem):
+    rows = [*GOALS, "ridge", "Kalman", "kNN on best n by correlation"]
+    return run_problem(problem, rows, report=lambda line: None)
+
+
+def test_scores_are_tidy_and_nothing_overlaps(scores):
+    assert len(scores) == 7 * 5 * 2
+    assert not scores.duplicated(["recording", "decoder", "fold", "output"]).any()
+    assert (scores["overlaps"] == 0).all()
+    assert scores["r2"].between(-1, 1).all()
+    own = scores[scores["decoder"] == "ridge"]
+    assert (own["weights_seconds"] == 0).all()
+    assert (own["fit_seconds"] > 0).all()
+
+
+def test_decoders_do_decode(scores):
+    means = scores.groupby("decoder")["r2"].mean()
+    assert means.min() > 0.2
+    assert means["RGS average"] > 0.5
+
+
+def test_rows_say_what_was_promised(scores):
+    rows = {row.what: row for row in league_rows(scores.assign(recording="chewie"))}
+    value = scores.loc[scores["decoder"] == "RGS + soft kNN", "r2"].mean()
+    assert rows["chewie: RGS + soft kNN"].goal == "at least 0.775"
+    assert rows["chewie: RGS + soft kNN"].figure == f"R² {value:.3f}"
+    assert rows["chewie: RGS + soft kNN"].met == (value >= 0.775)
+    assert rows["chewie: best RGS decoder against ridge"].goal == "above"
+    assert not any("LSTM" in what for what in rows)  # did not take part
+
+
+def test_the_best_row_with_weights_meets_the_network(scores):
+    network = scores[scores["decoder"] == "ridge"].assign(decoder="LSTM", r2=-1.0)
+    with_network = pd.concat([scores, network]).assign(recording="a2929")
+    (row,) = [row for row in league_rows(with_network) if "LSTM" in row.what]
+    assert row.met
+
+
+def test_folds_in_processes_of_their_own_score_alike(problem, scores):
+    alike = run_problem(problem, ["ridge", "Kalman"], n_jobs=2, report=lambda line: None)
+    alone = scores[scores["decoder"].isin(["ridge", "Kalman"])].reset_index(drop=True)
+    pd.testing.assert_frame_equal(alike[["decoder", "fold", "output", "r2"]], alone[alike.columns[1:5]])
+
+
+def test_table_puts_the_best_first(scores):
+    head, *lines = render_league(scores).splitlines()
+    assert head.split()[:3] == ["decoder", "simulated", "R²"]
+    means = scores.groupby("decoder")["r2"].mean()
+    assert lines[0].startswith(means.idxmax())
+    assert lines[-1].startswith(means.idxmin())
+
+
+def test_order_by_correlation(problem):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 6))
+    X[:, 2] = 1
+    y = X[:, 4] - 0.5 * X[:, 0]
+    r = [abs(np.corrcoef(X[:, f], y)[0, 1]) if f != 2 else 0 for f in range(6)]
+    order = league.correlation_order(Samples.from_array(X), y)
+    np.testing.assert_array_equal(order, np.argsort(r)[::-1])
+
+
+def test_a_missing_library_is_told_by_name(problem, monkeypatch):
+    monkeypatch.setattr(league, "find_spec", lambda name: None)
+    lines = []
+    scores = run_problem(problem, ["LSTM", "ridge"], report=lines.append)
+    assert lines[0] == "LSTM is skipped: torch is not installed"
+    assert set(scores["decoder"]) == {"ridge"}
+
+
+def test_unknown_names_are_explained(problem):
+    with pytest.raises(UsageError, match="no row named 'magic'; known are RGS"):
+        run_problem(problem, ["magic"])
+    with pytest.raises(UsageError, match="no recording named 'other'"):
+        run_league(["other"])
+
+
+def test_every_promise_is_a_row():
+    assert set(GOALS) | set(league.RIVALS) <= set(ROWS)
+    assert all(set(goals) == set(RECORDINGS) for goals in GOALS.values())
+
+
+def test_the_network_learns(problem):
+    pytest.importorskip("torch")
+    from neurofs.bench.lstm import LSTM
+
+    decoder = LSTM(problem.n_channels, n_units=16, max_epochs=40)
+    decoder.fit(problem.samples[:150], problem.y[:150])
+    assert decoder.predict(problem.samples[155:]).shape == (44, 2)
+    assert decoder.score(problem.samples[155:], problem.y[155:]) > 0.2
+
+
+@needs_data
+@pytest.mark.shared_data
+def test_ridge_on_chewie_by_scikit_learn():
+    scores = run_league(["chewie"], ["ridge"], report=lambda line: None)
+    problem = RECORDINGS["chewie"](shared_data())
+    X, y = np.asarray(problem.samples, dtype=np.float64), problem.y
+    expected = []
+    for train, test in problem.folds():
+        errors = {}
+        for part in hold_out(problem.samples[train], y[train], lambda *_: None, problem.trials[train]):
+            fit, held = train[part.fit], train[part.test]
+            for ridge in (0.1, 0.3, 1.0):
+                predicted = _sklearn_ridge(X[fit], y[fit], ridge).predict(X[held])
+                error = np.mean((predicted - y[held]) ** 2 / y[train].var(axis=0))
+                errors[ridge] = errors.get(ridge, 0) + error
+        best = min(errors, key=errors.get)
+        residual = y[test] - _sklearn_ridge(X[train], y[train], best).predict(X[test])
+        expected.extend(1 - (residual**2).mean(axis=0) / y[test].var(axis=0))
+    np.testing.assert_allclose(scores["r2"], expected, atol=1e-4)
+    assert 0.66 < scores["r2"].mean() < 0.72
+
+
+def _sklearn_ridge(X, y, ridge):
+    return SklearnRidge(alpha=ridge * len(X) * X.var(axis=0).mean()).fit(X, y)
+
+
+@needs_data
+@pytest.mark.shared_data
+def test_recordings_have_the_expected_shape():
+    for name, shape in {"stevenson": (7759, 1960), "chewie": (1322, 522), "a2929": (5284, 150)}.items():
+        problem = RECORDINGS[name](shared_data())
+        assert problem.samples.shape == shape
+        assert problem.y.shape == (shape[0], 2)
+        assert np.isfinite(problem.y).all()
+        assert problem.samples.n_features % problem.n_channels == 0
