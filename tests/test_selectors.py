@@ -324,6 +324,12 @@ def test_must_include_and_progress():
         ForwardSelection(1, include=[1, 3]).fit(X, Y)
 
 
+def test_a_criterion_needs_a_loss_with_a_logarithm():
+    X, _, Y, _ = make("random")
+    with pytest.raises(ValueError, match="logarithm"):
+        ForwardSelection(estimator=LinearRegression(), scoring="r2", penalty="bic", cv=None).fit(X, Y)
+
+
 @pytest.mark.parametrize("penalty", ["cic", -1.0, None, np.inf])
 def test_wrong_penalties_are_named(penalty):
     with pytest.raises(ValueError, match="penalty"):

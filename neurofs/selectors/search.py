@@ -155,6 +155,11 @@ class _Price:
         """Return the score; low is good."""
         if not isinstance(self.penalty, str):
             return loss + float(self.penalty) * n_features
+        if loss < 0:
+            raise ValueError(
+                f"penalty {self.penalty!r} takes the logarithm of the loss, and scoring gives {loss:g}; "
+                "give the price as a number"
+            )
         price = 2.0 if self.penalty == "aic" else np.log(self.n_rows)
         return float(self.n_rows * np.log(max(loss, np.finfo(float).tiny)) + price * n_features)
 
