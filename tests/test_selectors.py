@@ -2,6 +2,7 @@
 
 import numba
 import numpy as np
+import pandas as pd
 import pytest
 import reference
 import reference_selectors as slow
@@ -315,10 +316,18 @@ def test_must_include_and_progress():
     assert kept.get_support(indices=True).tolist() == [1, 3]
     assert kept.order_[:2].tolist() == [1, 3]
     assert ForwardSelection(2, include=["b"], feature_groups=list("aabbc")).fit(X, Y).ranking_[2] == 1
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    assert ForwardSelection(2, include=["d"]).fit(frame, Y).order_[0] == 3
     with pytest.raises(ValueError, match="include names 9"):
         ForwardSelection(include=[9]).fit(X, Y)
     with pytest.raises(ValueError, match="n_features_to_select is 1"):
         ForwardSelection(1, include=[1, 3]).fit(X, Y)
+
+
+def test_a_criterion_needs_a_loss_with_a_logarithm():
+    X, _, Y, _ = make("random")
+    with pytest.raises(ValueError, match="logarithm"):
+        ForwardSelection(estimator=LinearRegression(), scoring="r2", penalty="bic", cv=None).fit(X, Y)
 
 
 @pytest.mark.parametrize("penalty", ["cic", -1.0, None, np.inf])
@@ -366,3 +375,13 @@ def test_whole_numbers_are_classes_for_a_search_unless_said_otherwise():
     np.testing.assert_allclose(plain.loss_curve_, ForwardSelection(2).fit(X, y.astype(float)).loss_curve_)
     with pytest.raises(ValueError, match="discrete_target"):
         ForwardSelection(discrete_target="no").fit(X, y)
+
+
+@pytest.mark.parametrize("selector", [GFlip(), ForwardSelection(), BackwardElimination()])
+def test_too_many_rows_for_a_table_are_refused(selector, monkeypatch):
+    monkeypatch.setattr("neurofs.selectors.targets.MAX_TABLE", 39)
+    X, y, _, _ = make("random")
+    with pytest.raises(
+        ValueError, match=f"{type(selector).__name__} keeps a table .* at most 39 samples; found 40"
+    ):
+        selector.fit(X, y)

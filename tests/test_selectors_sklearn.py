@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import reference
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -343,6 +344,14 @@ def test_one_nn_is_the_nearest():
     X, y = task("relief")
     expected = [y[:60][np.argmin(((X[:60] - x) ** 2).sum(axis=1))] for x in X[60:]]
     np.testing.assert_array_equal(OneNNClassifier().fit(X[:60], y[:60]).predict(X[60:]), expected)
+
+
+def test_soft_knn_classifier_shares():
+    X, y = task("relief")
+    w = np.arange(1, 9) / 8
+    got = SoftKNNClassifier(5, beta=0.25).fit(X[:60], y[:60], feature_weights=w).predict_proba(X[60:])
+    D = reference.distances(X[60:], X[:60], w)
+    np.testing.assert_allclose(got, reference.soft_knn(D, np.eye(2)[y[:60]], 5, 0.25, True), atol=1e-4)
 
 
 def test_forward_selection_inside_cross_validation():

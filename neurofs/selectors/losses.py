@@ -17,7 +17,7 @@ from neurofs import kernels, kernels_margin, metric
 from neurofs.samples import Samples
 from neurofs.selectors.filters import DEFAULT_NEIGHBORS, check_width
 from neurofs.selectors.rgs import standardised
-from neurofs.selectors.targets import check_neighbors, check_pairs
+from neurofs.selectors.targets import allowed_pairs, check_neighbors, check_pairs
 
 __all__ = ["EstimatorLoss", "SoftKNNLoss"]
 
@@ -36,13 +36,8 @@ class SoftKNNLoss:
         self.Y, self.groups, self.exclude = standardised(Y), groups, settings.exclude
         self.k = check_neighbors(settings.n_neighbors, len(samples), DEFAULT_NEIGHBORS)
         self.beta, self.adaptive = check_width(settings.beta, settings.beta_factor)
-        starts = self.samples.starts
-        span, trial = (
-            metric.exclusion_span(samples, settings.exclude),
-            metric.loo_groups(groups, len(samples)),
-        )
-        banned = (trial[:, None] == trial) | (np.abs(starts[:, None] - starts) < span)
-        self.D = np.where(banned, np.inf, 0.0)  # float64: columns come and go many times
+        allowed = allowed_pairs(samples, groups, settings.exclude, type(settings).__name__)
+        self.D = np.where(allowed, 0.0, np.inf)  # float64: columns come and go many times
         self.n_chosen = 0
         self._single: np.ndarray | None = None
 

@@ -23,6 +23,7 @@ from neurofs.selectors.relief import (
     usable_rows,
 )
 from neurofs.selectors.rgs import auto
+from neurofs.selectors.targets import allowed_pairs
 from neurofs.selectors.units import Units
 
 __all__ = ["Climb", "GFlip", "Simba", "evaluate_margins", "find_margins"]
@@ -339,10 +340,8 @@ class _Flips:
         sizes = np.bincount(codes)
         self.first = np.repeat(np.cumsum(sizes) - sizes, sizes)
         self.last = np.repeat(np.cumsum(sizes), sizes)
-        trial, span = metric.loo_groups(groups, len(samples))[order], metric.exclusion_span(samples, exclude)
-        starts = self.samples.starts
-        banned = (trial[:, None] == trial) | (np.abs(starts[:, None] - starts) < span)
-        self.D = np.where(banned, np.inf, 0.0)
+        allowed = allowed_pairs(samples, groups, exclude, "GFlip")[np.ix_(order, order)]
+        self.D = np.where(allowed, 0.0, np.inf)
         self.chosen = np.zeros(len(units), bool)
         self.value = self.evaluate(np.empty((0, len(samples))), 1.0)
         self.n_passes = 0

@@ -95,14 +95,20 @@ class _Search(Selector):
         del self._target
         self.steps_: list[Step] = []
         must = np.zeros(len(units), bool)
-        must[units.find(self.include)] = True
-        fixed = self.n_features_to_select is not None
-        size = self._count_selected(len(units))
-        if fixed and size < must.sum():
+        must[units.find(self._included())] = True
+        size = None if self.n_features_to_select is None else self._count_selected(len(units))
+        if size is not None and size < must.sum():
             raise ValueError(f"include names {must.sum()} units, but n_features_to_select is {size}")
-        order = self._search(_Walk(loss, units, score, self._note), must, size if fixed else None)
-        self._chosen = order.chosen[units.of_feature]
-        return -order.place[units.of_feature].astype(float)
+        outcome = self._search(_Walk(loss, units, score, self._note), must, size)
+        self._chosen = outcome.chosen[units.of_feature]
+        return -outcome.place[units.of_feature].astype(float)
+
+    def _included(self) -> Any:
+        """Return `include`, the names of the columns of a data frame as their numbers."""
+        names = getattr(self, "feature_names_in_", np.empty(0, object)).tolist()
+        if self.feature_groups is not None:
+            return self.include
+        return [names.index(name) if name in names else name for name in np.asarray(self.include).tolist()]
 
     def _note(self, step: Step) -> None:
         """Keep a step and tell the callback."""
@@ -140,8 +146,8 @@ class _Price:
 
     def __init__(self, penalty: Any, n_rows: int) -> None:
         """Check the penalty."""
-        known = penalty in ("aic", "bic") if isinstance(penalty, str) else isinstance(penalty, Real)
-        if not known or (isinstance(penalty, Real) and not 0 <= float(penalty) < np.inf):
+        number = isinstance(penalty, Real) and 0 <= float(penalty) < np.inf
+        if not number and penalty not in ("aic", "bic"):
             raise ValueError(f"penalty must be a number of at least 0, 'aic' or 'bic'; found {penalty!r}")
         self.penalty, self.n_rows = penalty, n_rows
 
@@ -149,6 +155,11 @@ class _Price:
         """Return the score; low is good."""
         if not isinstance(self.penalty, str):
             return loss + float(self.penalty) * n_features
+        if loss < 0:
+            raise ValueError(
+                f"penalty {self.penalty!r} takes the logarithm of the loss, and scoring gives {loss:g}; "
+                "give the price as a number"
+            )
         price = 2.0 if self.penalty == "aic" else np.log(self.n_rows)
         return float(self.n_rows * np.log(max(loss, np.finfo(float).tiny)) + price * n_features)
 
@@ -206,7 +217,7 @@ class ForwardSelection(_Search):
         What the loss is of; None, the default, is soft kNN in leave-one-out manner.
     penalty : float, "aic" or "bic"
         λ, the price of a feature in units of the loss, or one of the two criteria.
-    include : array of features, or of group labels
+    include : array of features (numbers, or names of a data frame), or of group labels
         What has to be in the set.
     cv : int, splitter or None
         How the loss of an estimator is measured: on the test parts of these folds, which get the `groups` of

@@ -12,7 +12,17 @@ from sklearn.utils.validation import column_or_1d
 from neurofs import metric
 from neurofs.samples import Samples
 
-__all__ = ["check_classes", "check_neighbors", "check_pairs", "encode_classes", "is_discrete", "one_hot"]
+__all__ = [
+    "allowed_pairs",
+    "check_classes",
+    "check_neighbors",
+    "check_pairs",
+    "encode_classes",
+    "is_discrete",
+    "one_hot",
+]
+
+MAX_TABLE = 12_000  # rows up to which a table of all distances is kept in memory
 
 
 def encode_classes(y: Any, who: str) -> tuple[np.ndarray, np.ndarray]:
@@ -73,3 +83,15 @@ def check_pairs(samples: Samples, groups: Any, exclude: str) -> None:
         if ((trial != trial[i]) & (np.abs(samples.starts - samples.starts[i]) >= span)).any():
             return
     raise ValueError("no row has a neighbor: every other row overlaps it or is of its group")
+
+
+def allowed_pairs(samples: Samples, groups: Any, exclude: str, who: str) -> np.ndarray:
+    """Return which pairs of rows may be neighbors, (rows, rows); too many rows for such a table are refused."""
+    if len(samples) > MAX_TABLE:
+        raise ValueError(
+            f"{who} keeps a table of all distances, for at most {MAX_TABLE} samples; found {len(samples)}. "
+            "Fit it to a part of the rows."
+        )
+    trial, starts = metric.loo_groups(groups, len(samples)), samples.starts
+    apart = np.abs(starts[:, None] - starts) >= metric.exclusion_span(samples, exclude)
+    return apart & (trial[:, None] != trial)
