@@ -15,6 +15,7 @@ __all__ = ["EXPERIMENTS", "list_experiments", "reproduce"]
 EXPERIMENTS = {
     "navot2005-fig2": "neurofs.reproduce.navot2005",
     "20-of-640": "neurofs.reproduce.planted",
+    "stevenson-prefixes": "neurofs.reproduce.prefixes",
 }
 
 
