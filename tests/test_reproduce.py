@@ -4,8 +4,10 @@ import numba
 import numpy as np
 import pytest
 
-from neurofs.errors import UsageError
-from neurofs.reproduce import navot2005, plain, planted, reproduce
+from neurofs.bench.recordings import RECORDINGS, Problem, shared_data
+from neurofs.errors import InputError, UsageError
+from neurofs.reproduce import navot2005, plain, planted, prefixes, reproduce
+from neurofs.samples import Samples
 
 pytestmark = pytest.mark.skipif(
     bool(numba.config.DISABLE_JIT), reason="slow uncompiled; test_kernels checks the kernels that way"
@@ -62,3 +64,32 @@ def test_a_pair_is_invisible_alone():
 def test_unknown_experiment():
     with pytest.raises(UsageError, match="20-of-640"):
         reproduce("navot2004")
+
+
+def test_prefixes_of_a_small_problem():
+    rng = np.random.default_rng(0)
+    samples = Samples.from_counts(rng.poisson(1.0, (400, 5)), 2)
+    y = np.asarray(samples)[:, [1, 8]] + 0.1 * rng.normal(size=(399, 2))
+    table = prefixes.run(repetitions=1, sizes=[2], problem=Problem("small", samples, y, ("x", "y"), 5))
+    means = table.groupby(["method", "n"])["mse"].mean()
+    assert means["rgs", 2] < 0.3
+    assert means["rgs", 10] < means["corrcoef", 10] == means["rgs, unweighted", 10]
+    assert "n = 10" in prefixes.render(table)
+
+
+def test_prefixes_without_the_recording(monkeypatch, tmp_path):
+    monkeypatch.setenv("NEUROFS_SHARED_DATA", str(tmp_path))
+    with pytest.raises(InputError, match="stevenson2011_m1"):
+        prefixes.run()
+
+
+@pytest.mark.shared_data
+def test_prefixes_of_a_recording():
+    if not (shared_data() / "stevenson2011_m1.mat").exists():
+        pytest.skip("no ../shared/data")
+    whole = RECORDINGS["stevenson"](shared_data())
+    part = Problem("part", whole.samples[:2000], whole.y[:2000], whole.outputs, whole.n_channels)
+    table = prefixes.run(repetitions=2, sizes=[20, 50, 100, 200], problem=part)
+    means = table.groupby(["method", "n"])["mse"].mean().unstack("method")
+    for rival in ("corrcoef", "infogain", "sks"):
+        assert (means["rgs"] < means[rival]).all()

@@ -17,6 +17,7 @@ __all__ = ["EXPERIMENTS", "list_experiments", "reproduce", "save_figure"]
 EXPERIMENTS = {
     "navot2005-fig2": "neurofs.reproduce.navot2005",
     "20-of-640": "neurofs.reproduce.planted",
+    "stevenson-prefixes": "neurofs.reproduce.prefixes",
     "xor": "neurofs.reproduce.xor",
     "peaking": "neurofs.reproduce.peaking",
 }
