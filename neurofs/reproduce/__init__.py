@@ -30,7 +30,7 @@ def list_experiments() -> str:
     lines = {
         name: (import_module(module).__doc__ or "").splitlines()[0] for name, module in EXPERIMENTS.items()
     }
-    return "\n".join(f"{name:<18}{line}" for name, line in lines.items())
+    return "\n".join(f"{name:<20}{line}" for name, line in lines.items())
 
 
 def reproduce(
