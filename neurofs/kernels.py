@@ -190,24 +190,19 @@ def k_smallest(d, bound, starts, groups, start, group, span, k, index, distance)
     A row is met in the order of its index, so one that equals the worst of the heap never enters: ties go to
     the lower index.
     """
-    size = 0
-    for j in range(d.shape[0]):
-        if d[j] > bound or (size == k and d[j] >= distance[0]):
-            continue
-        if groups[j] == group or abs(starts[j] - start) < span:
-            continue
-        if size < k:
+    m, size, j = d.shape[0], 0, 0
+    while j < m and size < k:
+        if d[j] <= bound and groups[j] != group and abs(starts[j] - start) >= span:
             distance[size], index[size] = d[j], j
             size += 1
-            if size == k:
-                for r in range(k // 2 - 1, -1, -1):
-                    _sift_down(distance, index, k, r)
-        else:
+        j += 1
+    for r in range(size // 2 - 1, -1, -1):
+        _sift_down(distance, index, size, r)
+    while j < m:
+        if d[j] < distance[0] and groups[j] != group and abs(starts[j] - start) >= span:
             distance[0], index[0] = d[j], j
-            _sift_down(distance, index, k, 0)
-    if size < k:
-        for r in range(size // 2 - 1, -1, -1):
-            _sift_down(distance, index, size, r)
+            _sift_down(distance, index, size, 0)
+        j += 1
     _heap_sort(distance, index, size)
     return size
 

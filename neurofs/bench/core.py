@@ -47,7 +47,10 @@ void distances(const float *flat, const long *starts, const float *w2, const flo
 def measure_core() -> Iterator[Row]:
     """Yield the rows of the table, one by one; heavy libraries are loaded on the way."""
     import numba
+    import sklearn.neighbors  # noqa: F401  (libraries loaded after the limit would not obey it)
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    import neurofs.metric  # noqa: F401
 
     threads = numba.get_num_threads()
     numba.set_num_threads(1)
@@ -215,7 +218,7 @@ def _prefix_rows() -> Iterator[Row]:
     Y = Y[: cut - LAGS]
     order = np.random.default_rng(2).permutation(samples.n_features)
     A, B = np.asarray(train)[:, order], np.asarray(test)[:, order]
-    logs = np.unique(np.geomspace(1, order.size, 30).round().astype(int))
+    logs = np.unique(np.geomspace(1, order.size, 34).round().astype(int))  # 30 different sizes
     for sizes, goal, stride in ((np.arange(1, order.size + 1), 8, 10), (logs, 2, 1)):
         curve = prefix_curve(train, Y, test, order=order, sizes=sizes, k=K, beta=0.5)
         ours = seconds(partial(prefix_curve, train, Y, test, order=order, sizes=sizes, k=K, beta=0.5), 2)
