@@ -6,7 +6,7 @@ import pytest
 
 from neurofs.bench.recordings import RECORDINGS, Problem, shared_data
 from neurofs.errors import InputError, UsageError
-from neurofs.reproduce import navot2005, plain, planted, prefixes, reproduce
+from neurofs.reproduce import navot2005, planted, prefixes, reproduce
 from neurofs.samples import Samples
 
 pytestmark = pytest.mark.skipif(
@@ -32,16 +32,10 @@ def test_figure_2_in_small():
     assert "(d) sin(2πx1) sin(2πx2)" in text
 
 
-def test_forward_finds_what_adds_up():
-    X, y = navot2005.draw("c", 100, 0)
-    assert navot2005.succeeds(plain.forward(X, y, 2), 2)
-
-
-def test_infogain_of_sparse_counts():
-    X = np.array([[0, 0, 3], [0, 0, 3], [0, 0, 3], [1, 0, 3], [2, 0, 3]], float)
-    gains = plain.infogain(X, np.array([0.0, 1, 2, 3, 4]))
-    assert gains[0] > 0.9
-    assert gains[1] == gains[2] == 0
+def test_equal_scores_come_in_random_order():
+    hits = [navot2005.succeeds(np.zeros(4), 1, seed) for seed in range(200)]
+    assert 30 < sum(hits) < 70
+    assert navot2005.succeeds(np.array([2.0, 3.0, 1.0]), 2)
 
 
 def test_planted_features():
@@ -55,7 +49,7 @@ def test_planted_features():
 
 def test_a_pair_is_invisible_alone():
     X, y = planted.draw("mixed", 0)
-    r = plain.corrcoef(X, y)
+    r = np.abs([np.corrcoef(x, y)[0, 1] for x in X[:, :20].T])
     assert r[:10].min() > 0.08
     assert r[10:20].max() < 0.15
     assert planted.draw("additive", 0)[1].shape == (2000,)

@@ -8,12 +8,14 @@ paper says [−1, 1] and variance 1/7; its figure only comes out with the settin
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from neurofs.reproduce import plain
+from neurofs.selectors.filters import SKS, CorrCoef, InfoGain
 from neurofs.selectors.rgs import RGS
+from neurofs.selectors.search import ForwardSelection
 
 __all__ = ["FUNCTIONS", "METHODS", "PUBLISHED", "SIZES", "draw", "render", "run"]
 
@@ -52,12 +54,20 @@ PUBLISHED = {
     ("d", "rgs"): (2.8, 16.8, 38.8, 63.2, 85.6),
 }
 
-# Scores of all features for data X, y with n relevant features, by a seed.
-METHODS: dict[str, Callable[[np.ndarray, np.ndarray, int, int], np.ndarray]] = {
-    "corrcoef": lambda X, y, n, seed: plain.corrcoef(X, y),
-    "infogain": lambda X, y, n, seed: plain.infogain(X, y),
-    "sks": lambda X, y, n, seed: plain.sks(X, y),
-    "forward": lambda X, y, n, seed: plain.forward(X, y, n),
+Scorer = Callable[[np.ndarray, np.ndarray, int, int], np.ndarray]
+
+
+def _soft_knn(m: int) -> dict[str, Any]:
+    """Return the settings of soft kNN for m samples, the same for all methods that use it."""
+    return {"n_neighbors": min(m // 2, 30), "beta_factor": 0.25}
+
+
+# Scores of all features for data X, y with n relevant features, by a seed; high is good.
+METHODS: dict[str, Scorer] = {
+    "corrcoef": lambda X, y, n, seed: CorrCoef().fit(X, y).weights_,
+    "infogain": lambda X, y, n, seed: InfoGain().fit(X, y).weights_,
+    "sks": lambda X, y, n, seed: -SKS(**_soft_knn(len(y))).fit(X, y).ranking_,
+    "forward": lambda X, y, n, seed: -ForwardSelection(n, **_soft_knn(len(y))).fit(X, y).ranking_,
     "rgs": lambda X, y, n, seed: RGS(random_state=seed).fit(X, y).importances_,
 }
 
@@ -69,9 +79,10 @@ def draw(function: str, m: int, repetition: int, seed: int = 0) -> tuple[np.ndar
     return X, FUNCTIONS[function][2](X) + rng.normal(0, NOISE, m)
 
 
-def succeeds(scores: np.ndarray, n: int) -> bool:
-    """Whether the first n features have the n highest scores."""
-    return set(np.argsort(-scores, kind="stable")[:n]) == set(range(n))
+def succeeds(scores: np.ndarray, n: int, seed: int = 0) -> bool:
+    """Whether the first n features have the n highest scores; equal ones come in random order."""
+    chance = np.random.default_rng(seed).permutation(len(scores))
+    return set(np.lexsort((chance, -scores))[:n]) == set(range(n))
 
 
 def run(
@@ -87,7 +98,7 @@ def run(
     rows = []
     for done, (f, method, m) in enumerate(cells):
         n = FUNCTIONS[f][1]
-        hits = [succeeds(METHODS[method](*draw(f, m, r, seed), n, r), n) for r in range(repetitions)]
+        hits = [succeeds(METHODS[method](*draw(f, m, r, seed), n, r), n, r) for r in range(repetitions)]
         ours = float(np.mean(hits))
         published = PUBLISHED[f, method][SIZES.index(m)] if m in SIZES else np.nan
         error = 100 * np.sqrt(ours * (1 - ours) / repetitions)

@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import pandas as pd
 
-from neurofs.reproduce import plain
+from neurofs.selectors.filters import CorrCoef
+from neurofs.selectors.kernel_rgs import KernelRGS
 from neurofs.selectors.rgs import RGS
 
 __all__ = ["METHODS", "draw", "found", "render", "run"]
@@ -36,8 +37,9 @@ def _forest(X: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
 METHODS: dict[str, Callable[[np.ndarray, np.ndarray, int], np.ndarray]] = {
     "rgs": lambda X, y, seed: RGS(random_state=seed).fit(X, y).importances_,
     "rgs, published": lambda X, y, seed: RGS.published(random_state=seed).fit(X, y).importances_,
+    "kernel rgs": lambda X, y, seed: KernelRGS(random_state=seed).fit(X, y).weights_,
     "random forest": _forest,
-    "corrcoef": lambda X, y, seed: plain.corrcoef(X, y),
+    "corrcoef": lambda X, y, seed: CorrCoef().fit(X, y).weights_,
 }
 
 

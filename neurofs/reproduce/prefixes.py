@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from neurofs.errors import InputError
-from neurofs.metric import prefix_curve, sks_scores
-from neurofs.reproduce import plain
-from neurofs.selectors.rgs import RGS, standardised
+from neurofs.metric import prefix_curve
+from neurofs.selectors.filters import SKS, CorrCoef, InfoGain
+from neurofs.selectors.rgs import RGS
 
 __all__ = ["render", "run"]
 
@@ -27,13 +27,8 @@ SIZES, K, BETA = (20, 50, 100, 200, 400), 50, 0.5
 def _rankings(samples: Any, Y: np.ndarray, seed: int) -> dict[str, tuple[np.ndarray, np.ndarray | None]]:
     """Return order and weights (None: the chosen features count alike) of every method."""
     rgs = RGS(random_state=seed).fit(samples, Y)
-    X, Y = np.asarray(samples), standardised(Y)
-    scores = {
-        "corrcoef": np.mean([plain.corrcoef(X, y) for y in Y.T], axis=0),
-        "infogain": np.mean([plain.infogain(X, y) for y in Y.T], axis=0),
-        "sks": -sks_scores(samples, Y, k=K, beta=BETA).mean(axis=1),
-    }
-    orders = {name: (np.argsort(-score, kind="stable"), None) for name, score in scores.items()}
+    rivals = {"corrcoef": CorrCoef(), "infogain": InfoGain(), "sks": SKS(n_neighbors=K, beta_factor=BETA)}
+    orders = {name: (rival.fit(samples, Y).order_, None) for name, rival in rivals.items()}
     return {"rgs": (rgs.order_, rgs.weights_), "rgs, unweighted": (rgs.order_, None), **orders}
 
 
