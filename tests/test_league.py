@@ -101,6 +101,11 @@ def test_unknown_names_are_explained(problem):
         run_league(["other"])
 
 
+def test_a_missing_folder_is_explained(tmp_path):
+    with pytest.raises(UsageError, match="NEUROFS_SHARED_DATA"):
+        run_league(["chewie"], folder=tmp_path / "absent")
+
+
 def test_every_promise_is_a_row():
     assert set(GOALS) | set(league.RIVALS) <= set(ROWS)
     assert all(set(goals) == set(RECORDINGS) for goals in GOALS.values())
