@@ -153,8 +153,14 @@ def simulate_command(out: Path, seed: int, **settings: Any) -> None:
 @click.option("--repetitions", type=click.IntRange(min=1), help="Repetitions; as published by default.")
 @click.option("--seed", default=0, show_default=True, help="Seed of all draws.")
 @click.option("--out", type=click.Path(path_type=Path), help="Also write the table to this CSV file.")
+@click.option("--figure", type=click.Path(path_type=Path), help="Where its figure goes; NAME.png by default.")
 def reproduce_command(
-    name: str | None, show_list: bool, repetitions: int | None, seed: int, out: Path | None
+    name: str | None,
+    show_list: bool,
+    repetitions: int | None,
+    seed: int,
+    out: Path | None,
+    figure: Path | None,
 ) -> None:
     """Run a published experiment again and print its figures beside ours.
 
@@ -162,8 +168,9 @@ def reproduce_command(
     Examples:
       neurofs reproduce --list
       neurofs reproduce navot2005-fig2 --out fig2.csv
+      neurofs reproduce xor --figure reports/xor.png
     """
-    from neurofs.reproduce import list_experiments, reproduce
+    from neurofs.reproduce import list_experiments, reproduce, save_figure
 
     if show_list or name is None:
         click.echo(list_experiments())
@@ -173,6 +180,9 @@ def reproduce_command(
     if out is not None:
         table.to_csv(out, index=False)
     click.echo(text)
+    saved = save_figure(name, table, figure)
+    if saved is not None:
+        click.echo(f"\nfigure: {saved}")
 
 
 @main.command("bench")
@@ -186,7 +196,9 @@ def reproduce_command(
 def bench_command(
     names: tuple[str, ...], league: bool, recordings: tuple[str, ...], rows: tuple[str, ...], out: Path | None
 ) -> None:
-    """Measure speed and memory against the peers, as ratios in one run. NAMES: data, core; both by default.
+    """Measure speed and memory against the peers, as ratios in one run.
+
+    NAMES: data, core, selectors; all by default.
 
     \b
     Examples:
@@ -213,6 +225,21 @@ def _show_progress(done: int, total: int) -> None:
     """Show how far a long experiment is, on one line of a terminal."""
     if sys.stderr.isatty():
         click.echo(f"\r{done} of {total}", nl=done == total, err=True)
+
+
+@main.command("list")
+@click.argument("what", type=click.Choice(["selectors"]))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON array and nothing else.")
+def list_command(what: str, as_json: bool) -> None:
+    """Print what there is to choose from: name, target, cost in m samples and N features, reference.
+
+    \b
+    Example:
+      neurofs list selectors
+    """
+    from neurofs.selectors.catalog import describe_selectors, render_selectors
+
+    click.echo(json.dumps(describe_selectors(), indent=2) if as_json else render_selectors())
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ __all__ = [
     "rgs_slope",
     "rgs_slopes",
     "row_norms",
+    "search_errors",
     "sks",
     "soft_average",
     "soft_weights",
@@ -511,16 +512,17 @@ def rgs_epoch(flat, starts, groups, span, Y, order, batch, k, beta, adaptive, st
 
 
 @njit(cache=True)
-def _run_end(value, a, side):
-    """Return the far end (exclusive, in direction `side`) of the run of equal sorted values at position a."""
-    b = a
-    while 0 <= b < value.shape[0] and value[b] == value[a]:
-        b += side
-    return b
+def _runs(value, first, last):
+    """Write where the run of equal sorted values around each position begins and ends (exclusive)."""
+    m = value.shape[0]
+    for a in range(m):
+        first[a] = first[a - 1] if a > 0 and value[a] == value[a - 1] else a
+    for a in range(m - 1, -1, -1):
+        last[a] = last[a + 1] if a < m - 1 and value[a] == value[a + 1] else a + 1
 
 
 @njit(cache=True)
-def _sks_neighbors(value, rank, starts, groups, i, v, at, span, k, index, distance):
+def _sks_neighbors(value, rank, first, last, starts, groups, i, v, at, span, k, index, distance):
     """Write the k rows nearest to v in one sorted feature, walking outwards run by run; return how many.
 
     Rows of a run are in ascending index; two runs at the same distance are merged by index.
@@ -535,10 +537,10 @@ def _sks_neighbors(value, rank, starts, groups, i, v, at, span, k, index, distan
         d = min(left, right)
         a, a_end, b, b_end = lo, lo, hi, hi
         if left == d:
-            a = _run_end(value, lo - 1, -1) + 1
+            a = first[lo - 1]
             a_end, lo = lo, a
         if right == d:
-            b_end = _run_end(value, hi, 1)
+            b_end = last[hi]
             hi = b_end
         while size < k and (a < a_end or b < b_end):
             if b >= b_end or (a < a_end and rank[a] < rank[b]):
@@ -566,12 +568,16 @@ def sks(flat, starts, groups, span, features, Y, k, beta, adaptive, out):
             column[j] = flat[starts[j] + features[c]]
         rank = np.argsort(column, kind="mergesort")
         value = column[rank]
+        first, last = np.empty(m, np.int64), np.empty(m, np.int64)
+        _runs(value, first, last)
         index, distance, p = np.empty(k, np.int64), np.empty(k), np.empty(k)
         used = 0
         out[c] = 0.0
         for i in range(m):
             at = np.searchsorted(value, column[i])
-            size = _sks_neighbors(value, rank, starts, groups, i, column[i], at, span, k, index, distance)
+            size = _sks_neighbors(
+                value, rank, first, last, starts, groups, i, column[i], at, span, k, index, distance
+            )
             if size == 0:
                 continue
             used += 1
@@ -625,3 +631,59 @@ def prefix_select(d, starts, groups, q_starts, q_groups, span, index, distance, 
         count[i] = k_smallest(
             d[i], bound, starts, groups, q_starts[i], q_groups[i], span, k, index[i], distance[i]
         )
+
+
+# -------------------------------------------------------------------------------------------------- search
+
+
+@njit(cache=True)
+def _nearest_after_change(ordered, order, columns, sign, slack, i, k, index, distance):
+    """Write the k nearest rows of i, in a heap, once sign · Σ_c (columns[c, i] − columns[c, j])² is added.
+
+    `ordered` are the distances before, ascending, and `order` the rows they belong to; a change takes off at
+    most `slack`, so the walk ends where no later row can enter. Equal distances go to the lower row. Returns
+    how many there are.
+    """
+    size, first, x = 0, columns[0], columns[0, i]
+    for rank in range(ordered.shape[0]):
+        before, j = ordered[rank], order[rank]
+        least = before - slack
+        if least == np.inf:
+            break
+        if size == k and (least > distance[0] or (slack == ZERO and least == distance[0] and j > index[0])):
+            break
+        t = first[j] - x
+        change = t * t
+        for c in range(1, columns.shape[0]):
+            t = columns[c, j] - columns[c, i]
+            change += t * t
+        d = max(before + sign * change, ZERO)
+        if size < k:
+            distance[size], index[size] = d, j
+            size += 1
+            if size == k:
+                for r in range(k // 2 - 1, -1, -1):
+                    _sift_down(distance, index, k, r)
+        elif d < distance[0] or (d == distance[0] and j < index[0]):
+            distance[0], index[0] = d, j
+            _sift_down(distance, index, k, 0)
+    return size
+
+
+@njit(cache=True, parallel=True)
+def search_errors(ordered, order, columns, sign, slack, Y, k, beta, adaptive, out):
+    """out[i, o] = squared leave-one-out error of soft kNN when some columns enter (sign 1) or leave (−1).
+
+    `ordered` (m, m) are the distances of every row under the current set, ascending, inf where a pair may not
+    be neighbors; `order` (m, m) the rows they belong to; slack[i] the most that the columns, one or more, can
+    take off a distance of row i. NaN where a row has no neighbor.
+    """
+    for i in prange(ordered.shape[0]):
+        index, distance, p = np.empty(k, np.int64), np.empty(k, np.float32), np.empty(k)
+        size = _nearest_after_change(ordered[i], order[i], columns, sign, slack[i], i, k, index, distance)
+        soft_weights(distance, size, beta, adaptive, p)
+        for o in range(Y.shape[1]):
+            error = Y[i, o]
+            for r in range(size):
+                error -= p[r] * Y[index[r], o]
+            out[i, o] = error * error if size > 0 else np.nan

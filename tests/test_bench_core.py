@@ -1,10 +1,15 @@
 """The benchmark measures what it says: its rival forms compute the same. No test asserts a time."""
 
+import numba
 import numpy as np
 import pytest
 
 from neurofs.bench import core
 from neurofs.bench.peers import PEERS, measure_peers
+
+pytestmark = pytest.mark.skipif(
+    bool(numba.config.DISABLE_JIT), reason="slow uncompiled; test_kernels checks the kernels that way"
+)
 
 
 def test_the_numpy_forms_compute_the_same_epoch():

@@ -155,6 +155,20 @@ def test_gradient_against_central_differences(outputs, adaptive):
         np.testing.assert_allclose(slope, twin, atol=1e-6)
 
 
+def test_slopes_of_several_rows_add_up():
+    samples, Y, w = windows()
+    X, banned = np.asarray(samples, float), reference.banned_pairs(samples.starts, samples.span)
+    rows, slope, w2 = np.array([3, 0, 17, 9, 21]), np.empty(12, np.float32), np.float32(w**2)
+    groups = np.arange(25)
+    loss = kernels.rgs_slopes(
+        samples.flat, samples.starts, groups, samples.span, Y, rows, 6, 0.5, True, w2, slope
+    )
+    expected = sum(reference.rgs_slope(w, X, Y, i, 6, 0.5, True, banned) for i in rows)
+    np.testing.assert_allclose(slope, expected, atol=1e-5 * np.abs(expected).max())
+    values = [reference.rgs_value(w, X, Y, i, 6, 0.5, True, banned) for i in rows]
+    assert loss == pytest.approx(-2 * sum(values), rel=1e-5)
+
+
 @pytest.mark.parametrize("batch", [1, 3, 4, 8])
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_epoch(batch, adaptive):

@@ -1,10 +1,15 @@
 """The published experiments, on a few repetitions."""
 
+import numba
 import numpy as np
 import pytest
 
 from neurofs.errors import UsageError
 from neurofs.reproduce import navot2005, plain, planted, reproduce
+
+pytestmark = pytest.mark.skipif(
+    bool(numba.config.DISABLE_JIT), reason="slow uncompiled; test_kernels checks the kernels that way"
+)
 
 
 def test_figure_2_in_small():

@@ -1,5 +1,6 @@
 """RGS as an estimator: what it finds, what it survives, and that it is a good scikit-learn citizen."""
 
+import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +11,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from neurofs.samples import Samples
 from neurofs.selectors import RGS
+
+pytestmark = pytest.mark.skipif(
+    bool(numba.config.DISABLE_JIT), reason="slow uncompiled; test_kernels checks the kernels that way"
+)
 
 
 def task(m=80, n=20, seed=0):
@@ -95,6 +100,26 @@ def test_several_outputs():
     separate = RGS(multi_output="separate", random_state=0).fit(X, Y)
     assert separate.output_weights_.argmax(axis=1).tolist() == [2, 8]
     assert separate.weights_.shape == (12,)
+
+
+def test_the_survey_gives_single_features_a_head_start():
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.3, (400, 60)).astype(float)
+    y = X[:, :6].sum(axis=1) + 0.3 * rng.normal(size=400)
+    selector = RGS(random_state=0).fit(X, y)
+    assert set(selector.order_[:6]) == set(range(6))
+    assert (selector.head_start_[:6] > 1).all()
+    assert (selector.head_start_ >= 1).all()
+    assert (selector.head_start_ <= 2).all()
+    assert (RGS(survey=False, random_state=0).fit(X, y).head_start_ == 1).all()
+
+
+def test_the_order_counts_how_much_a_feature_varies():
+    X, y = task(m=100)
+    selector = RGS(random_state=0).fit(X, y)
+    expected = selector.weights_ * np.sqrt(selector.scale_) * selector.head_start_
+    np.testing.assert_allclose(selector.importances_, expected)
+    np.testing.assert_array_equal(selector.order_, np.argsort(-selector.importances_, kind="stable"))
 
 
 def test_more_starts_are_no_worse():

@@ -13,6 +13,7 @@ __all__ = ["BENCHES", "measure"]
 BENCHES = {
     "data": "neurofs.bench.data:measure_data",
     "core": "neurofs.bench.core:measure_core",
+    "selectors": "neurofs.bench.selectors:measure_selectors",
 }
 
 

@@ -11,7 +11,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 
@@ -36,10 +38,20 @@ def _ncafs(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def _mlkr(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """MLKR learns a matrix; a feature's weight is the length of its column. Few steps, for time."""
-    from metric_learn import MLKR
+    from metric_learn import MLKR, _util
+    from sklearn.utils import check_array, check_X_y
 
+    for check in (check_X_y, check_array):  # metric-learn 0.7 uses a keyword that scikit-learn has renamed
+        setattr(_util, check.__name__, partial(_renamed, check))
     learner = MLKR(n_components=20, max_iter=20, init="pca", random_state=0)
     return np.linalg.norm(learner.fit(X.astype(np.float64), y).components_, axis=0)
+
+
+def _renamed(check: Callable[..., Any], *data: Any, force_all_finite: bool = True, **options: Any) -> Any:
+    try:
+        return check(*data, ensure_all_finite=force_all_finite, **options)
+    except TypeError:  # an older scikit-learn
+        return check(*data, force_all_finite=force_all_finite, **options)
 
 
 PEERS: dict[str, tuple[str, Callable[[np.ndarray, np.ndarray], np.ndarray]]] = {

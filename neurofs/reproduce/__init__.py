@@ -1,20 +1,24 @@
 """Published experiments, run again, with the published figures beside ours.
 
-Each module has ``run(...) -> DataFrame`` (one tidy row per figure) and ``render(table) -> str``.
+Each module has ``run(...) -> DataFrame`` (one tidy row per figure) and ``render(table) -> str``; some also
+``plot(table, path)``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from neurofs.errors import UsageError
 
-__all__ = ["EXPERIMENTS", "list_experiments", "reproduce"]
+__all__ = ["EXPERIMENTS", "list_experiments", "reproduce", "save_figure"]
 
 EXPERIMENTS = {
     "navot2005-fig2": "neurofs.reproduce.navot2005",
     "20-of-640": "neurofs.reproduce.planted",
+    "xor": "neurofs.reproduce.xor",
+    "peaking": "neurofs.reproduce.peaking",
 }
 
 
@@ -42,3 +46,15 @@ def reproduce(
     module = import_module(EXPERIMENTS[name])
     table = module.run(progress=progress, **options)
     return table, module.render(table)
+
+
+def save_figure(name: str, table: Any, path: Path | None = None) -> Path | None:
+    """Save the figure of an experiment, by default as NAME.png here; None if it has none."""
+    from importlib import import_module
+
+    module = import_module(EXPERIMENTS[name])
+    if not hasattr(module, "plot"):
+        return None
+    path = path or Path(f"{name}.png")
+    module.plot(table, path)
+    return path

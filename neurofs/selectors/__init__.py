@@ -1,6 +1,50 @@
-"""Feature selectors: scikit-learn estimators that weigh and rank features."""
+"""Feature selectors: scikit-learn estimators that weigh and rank features.
+
+>>> from neurofs.selectors import SELECTORS
+>>> SELECTORS["relief"](n_features_to_select=10)
+Relief(n_features_to_select=10)
+"""
 
 from neurofs.selectors.base import Selector
+from neurofs.selectors.filters import SKS, AllFeatures, CorrCoef, InfoGain, Random
+from neurofs.selectors.kernel_rgs import KernelRGS
+from neurofs.selectors.margin import GFlip, Simba
+from neurofs.selectors.relief import Relief, ReliefF, RReliefF
 from neurofs.selectors.rgs import RGS
+from neurofs.selectors.search import BackwardElimination, ForwardSelection
 
-__all__ = ["RGS", "Selector"]
+__all__ = [
+    "RGS",
+    "SELECTORS",
+    "SKS",
+    "AllFeatures",
+    "BackwardElimination",
+    "CorrCoef",
+    "ForwardSelection",
+    "GFlip",
+    "InfoGain",
+    "KernelRGS",
+    "RReliefF",
+    "Random",
+    "Relief",
+    "ReliefF",
+    "Selector",
+    "Simba",
+]
+
+SELECTORS: dict[str, type[Selector]] = {
+    "rgs": RGS,
+    "kernel-rgs": KernelRGS,
+    "corrcoef": CorrCoef,
+    "infogain": InfoGain,
+    "sks": SKS,
+    "rrelieff": RReliefF,
+    "forward": ForwardSelection,
+    "backward": BackwardElimination,
+    "relief": Relief,
+    "relieff": ReliefF,
+    "simba": Simba,
+    "gflip": GFlip,
+    "random": Random,
+    "all": AllFeatures,
+}

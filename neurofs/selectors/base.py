@@ -1,7 +1,7 @@
 """`Selector`: what all selectors share, so that each one only has to score features.
 
 A selector is a scikit-learn estimator. Its own work is one method, `_weigh(samples, Y, groups)`, which
-returns a weight ≥ 0 per feature; all else (`order_`, `ranking_`, `get_support`, `transform`) follows.
+returns a score per feature; all else (`weights_`, `order_`, `ranking_`, `get_support`, `transform`) follows.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from neurofs.samples import Samples
+from neurofs.selectors.units import Units, group_weights
 
 __all__ = ["Selector"]
 
@@ -33,9 +34,17 @@ class Selector(SelectorMixin, BaseEstimator):
         Feature indices, best first; equal ones in the order of their index.
     ranking_ : array (n_features,)
         Rank of each feature, 1 = best.
+    group_labels_, group_weights_, group_ranking_ : arrays (n_groups,)
+        Only with `feature_groups`, a parameter of all selectors: a label per feature. Groups are then ranked
+        as units by the root of the sum of squares of their weights, `order_` lists the features of the best
+        group first, `ranking_` is the rank of a feature's group, and `n_features_to_select` counts groups.
     """
 
     n_features_to_select: Any = None
+    feature_groups: Any = None
+    target = "continuous"  # the kind of target, for the table of selectors, as are the next two
+    cost = ""
+    reference = ""
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Selector:
         """Weigh the features of `X` (array, data frame or `Samples`) for the target(s) `y`.
@@ -43,21 +52,40 @@ class Selector(SelectorMixin, BaseEstimator):
         `groups` names the trial of each row; rows of one trial are never neighbors of each other.
         """
         samples, Y = self._check_fit(X, y)
-        weights = np.asarray(self._weigh(samples, Y, groups), dtype=np.float64)
-        self.weights_ = weights
-        self.order_ = np.argsort(-self._importance(samples, weights), kind="stable")
-        self.ranking_ = np.empty(weights.size, np.int64)
-        self.ranking_[self.order_] = np.arange(1, weights.size + 1)
-        self.n_selected_ = self._count_selected(weights.size)
+        units = Units(self.feature_groups, samples.n_features)
+        self._count_selected(len(units))
+        scores = np.asarray(self._weigh(samples, Y, groups), dtype=np.float64)
+        self.weights_ = self._to_weights(scores)
+        self._rank(self._importance(samples, scores), units)
         return self
 
+    def _rank(self, importance: np.ndarray, units: Units) -> None:
+        """Order units by strength, then by their best feature, then by number; features within them too."""
+        best = np.array([importance[members].max() for members in units.members])
+        rank = np.empty(len(units), np.int64)
+        rank[np.lexsort((-best, -self._strength(importance, units)))] = np.arange(1, len(units) + 1)
+        self.ranking_ = rank[units.of_feature]
+        self.order_ = np.lexsort((-importance, self.ranking_))
+        self.n_selected_ = int((self.ranking_ <= self._count_selected(len(units))).sum())
+        if self.feature_groups is not None:
+            self.group_labels_, self.group_ranking_ = units.labels, rank
+            self.group_weights_ = group_weights(self.weights_, units)
+
+    def _strength(self, importance: np.ndarray, units: Units) -> np.ndarray:
+        """Return what groups of features are ordered by."""
+        return group_weights(np.maximum(importance, 0.0), units)
+
+    def _to_weights(self, scores: np.ndarray) -> np.ndarray:
+        """Turn scores into weights: what scores below 0 has no weight, but keeps its place in the order."""
+        return np.maximum(scores, 0.0)
+
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
-        """Return a weight ≥ 0 for each feature; `Y` is float64 (rows, outputs)."""
+        """Return a score for each feature, 0 or less for none; `Y` is float64 (rows, outputs)."""
         raise NotImplementedError
 
-    def _importance(self, samples: Samples, weights: np.ndarray) -> np.ndarray:
-        """Return what features are ordered by: the weights, unless a selector knows better."""
-        return weights
+    def _importance(self, samples: Samples, scores: np.ndarray) -> np.ndarray:
+        """Return what features are ordered by: the scores, unless a selector knows better."""
+        return scores
 
     def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
         """Validate what the user gave and return (samples, Y)."""
@@ -81,7 +109,7 @@ class Selector(SelectorMixin, BaseEstimator):
         return samples, np.ascontiguousarray(y, dtype=np.float64).reshape(len(samples), -1)
 
     def _count_selected(self, n_features: int) -> int:
-        """Turn `n_features_to_select` (None: all, an integer, or a fraction) into a number."""
+        """Turn `n_features_to_select` (None: all, an integer, or a fraction) into a number of units."""
         n = self.n_features_to_select
         if n is None:
             return n_features

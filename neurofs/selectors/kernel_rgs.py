@@ -34,6 +34,8 @@ class KernelRGS(Selector):
         Seed of these draws.
     progress : callable, optional
         Called with the number of the step and its loss.
+    feature_groups : array of labels, optional
+        Features with the same label are ranked and selected together.
 
     Attributes
     ----------
@@ -52,6 +54,9 @@ class KernelRGS(Selector):
     [2, 5]
     """
 
+    cost = "r³ + r² N per step of r ≤ 800 rows"
+    reference = "neurofs"
+
     def __init__(
         self,
         n_features_to_select: Any = None,
@@ -61,6 +66,7 @@ class KernelRGS(Selector):
         n_rows: int = N_ROWS,
         random_state: Any = None,
         progress: Callable[[int, float], None] | None = None,
+        feature_groups: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.mixed = mixed
@@ -68,6 +74,7 @@ class KernelRGS(Selector):
         self.n_rows = n_rows
         self.random_state = random_state
         self.progress = progress
+        self.feature_groups = feature_groups
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         """Learn the metric and return its weights."""

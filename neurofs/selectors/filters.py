@@ -1,0 +1,317 @@
+"""Rankers that look at one feature at a time, and two controls.
+
+    corrcoef   |Pearson r| of feature and target
+    infogain   mutual information of feature and target, both split at their median
+    sks        1 − leave-one-out MSE of soft kNN on the one feature / variance of the target
+    random     the floor: a ranking that knows nothing
+    all        the reference: all features alike
+
+With several outputs the score is the mean over outputs; `output_scores_` keeps each one's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from neurofs import metric
+from neurofs.samples import Samples
+from neurofs.selectors.base import Selector
+from neurofs.selectors.rgs import positive, standardised
+from neurofs.selectors.targets import check_classes, check_neighbors, check_pairs, encode_classes, is_discrete
+
+__all__ = ["SKS", "AllFeatures", "CorrCoef", "InfoGain", "Random"]
+
+BLOCK = 64  # features looked at together
+DEFAULT_NEIGHBORS = 30
+
+
+def feature_blocks(samples: Samples) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield the features a few at a time, (rows, features) in float64, without one array of all."""
+    for first in range(0, samples.n_features, BLOCK):
+        block = slice(first, min(first + BLOCK, samples.n_features))
+        yield block, samples.flat[samples.starts[:, None] + np.arange(block.start, block.stop)].astype(float)
+
+
+class _Ranker(Selector):
+    """A selector that scores every feature for every output."""
+
+    def __init__(self, n_features_to_select: Any = None, *, feature_groups: Any = None) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.feature_groups = feature_groups
+
+    def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
+        self.output_scores_ = self._score(samples, Y, groups)
+        return self.output_scores_.mean(axis=0)
+
+    def _score(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
+        """Return (outputs, features)."""
+        raise NotImplementedError
+
+
+class CorrCoef(_Ranker):
+    """Absolute correlation of each feature with the target.
+
+    |r| = |Σ (x − E x)(y − E y)| / √(Σ (x − E x)² Σ (y − E y)²); a constant feature or target scores 0.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        How many features `transform` keeps; None keeps all, a float is a fraction.
+    feature_groups : array of labels, optional
+        Features with the same label are ranked and selected together.
+
+    Attributes
+    ----------
+    output_scores_ : array (n_outputs, n_features)
+        |r| for each output; `weights_` is their mean.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 1.0, 5.0], [1.0, 0.0, 5.0], [2.0, 1.0, 5.0]])
+    >>> CorrCoef().fit(X, [0.0, 2.0, 4.0]).weights_.round(3)
+    array([1., 0., 0.])
+    """
+
+    cost = "m N"
+    reference = "Pearson's correlation"
+
+    def _score(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
+        Y = standardised(Y)
+        out = np.zeros((Y.shape[1], samples.n_features))
+        for block, X in feature_blocks(samples):
+            out[:, block] = np.abs(Y.T @ standardised(X)) / len(X)
+        return np.minimum(out, 1.0)
+
+
+class InfoGain(_Ranker):
+    """Mutual information of each feature with the target, in bits.
+
+    I = Σ p(a, b) log2 [p(a, b) / (p(a) p(b))] over the bins a of the feature and b of the target. Bins are
+    separated by quantiles, a value being above a quantile if it is larger (`>`): sparse spike counts have a
+    median of 0. What is constant after binning scores 0.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        How many features `transform` keeps; None keeps all, a float is a fraction.
+    n_bins : int
+        Bins of equal content; 2, the default, is the split at the median.
+    discrete_target : "auto" or bool
+        Whether the target is a class, taken as it is. "auto": all but floating-point numbers are classes.
+    feature_groups : array of labels, optional
+        Features with the same label are ranked and selected together.
+
+    Attributes
+    ----------
+    output_scores_ : array (n_outputs, n_features)
+        Bits for each output; `weights_` is their mean.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 1.0], [0.0, 0.0], [3.0, 1.0], [5.0, 0.0]])
+    >>> InfoGain().fit(X, ["left", "left", "right", "right"]).weights_
+    array([1., 0.])
+    """
+
+    target = "continuous or classes"
+    cost = "m N"
+    reference = "Quinlan 1986; Navot 2006, 1.2.1"
+
+    def __init__(
+        self,
+        n_features_to_select: Any = None,
+        n_bins: int = 2,
+        discrete_target: Any = "auto",
+        *,
+        feature_groups: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.n_bins = n_bins
+        self.discrete_target = discrete_target
+        self.feature_groups = feature_groups
+
+    def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
+        self._discrete = is_discrete(y, self.discrete_target)
+        if not self._discrete:
+            return super()._check_fit(X, y)
+        codes, classes = encode_classes(y, type(self).__name__)
+        samples, Y = super()._check_fit(X, codes)
+        check_classes(classes, type(self).__name__)
+        return samples, Y
+
+    def _score(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
+        if not isinstance(self.n_bins, Integral) or self.n_bins < 2:
+            raise ValueError(f"n_bins must be a whole number of at least 2; found {self.n_bins!r}")
+        targets = [y.astype(np.int64) if self._discrete else quantile_bins(y, self.n_bins) for y in Y.T]
+        out = np.zeros((len(targets), samples.n_features))
+        for block, X in feature_blocks(samples):
+            bins = [quantile_bins(x, self.n_bins) for x in X.T]
+            out[:, block] = [[mutual_information(a, b) for a in bins] for b in targets]
+        return out
+
+
+def quantile_bins(x: np.ndarray, n_bins: int) -> np.ndarray:
+    """Return for each value how many of the inner quantiles lie below it.
+
+    >>> quantile_bins(np.array([0.0, 0.0, 0.0, 2.0]), 2)
+    array([0, 0, 0, 1])
+    """
+    edges = np.quantile(x, np.arange(1, n_bins) / n_bins)
+    return np.searchsorted(edges, x, side="left")
+
+
+def mutual_information(a: np.ndarray, b: np.ndarray) -> float:
+    """Return the mutual information of two arrays of small whole numbers, in bits.
+
+    >>> mutual_information(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]))
+    1.0
+    """
+    n_a, n_b = int(a.max()) + 1, int(b.max()) + 1
+    p = np.bincount(a * n_b + b, minlength=n_a * n_b).reshape(n_a, n_b) / a.size
+    apart = p.sum(axis=1, keepdims=True) * p.sum(axis=0)
+    seen = p > 0
+    return max(0.0, float((p[seen] * np.log2(p[seen] / apart[seen])).sum()))
+
+
+class SKS(_Ranker):
+    """Each feature alone, by the leave-one-out error of soft kNN on it.
+
+    The score is 1 − MSE / variance: below 0, where the feature predicts worse than the mean, the weight is 0.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        How many features `transform` keeps; None keeps all, a float is a fraction.
+    n_neighbors : "auto" or int
+        k; "auto" is 30, or all other rows if there are fewer.
+    beta : "adaptive" or float
+        Width of the Gaussian: `beta_factor` times the mean distance of each row's neighbors, or a number.
+    exclude : "overlap" or "self"
+        Which rows are no neighbors of a row: all whose windows overlap it, or only itself. With `groups` in
+        `fit`, never those of its own group.
+    beta_factor : float
+        See `beta`.
+    feature_groups : array of labels, optional
+        Features with the same label are ranked and selected together.
+
+    Attributes
+    ----------
+    output_scores_ : array (n_outputs, n_features)
+        1 − MSE / variance for each output.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((100, 5))
+    >>> int(SKS().fit(X, np.sin(6 * X[:, 2])).order_[0])
+    2
+    """
+
+    cost = "(m log m + m k) N"
+    reference = "Navot, Shpigelman, Tishby & Vaadia 2005"
+
+    def __init__(
+        self,
+        n_features_to_select: Any = None,
+        n_neighbors: Any = "auto",
+        beta: Any = "adaptive",
+        exclude: str = "overlap",
+        *,
+        beta_factor: float = 0.5,
+        feature_groups: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.n_neighbors = n_neighbors
+        self.beta = beta
+        self.exclude = exclude
+        self.beta_factor = beta_factor
+        self.feature_groups = feature_groups
+
+    def _score(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
+        beta, adaptive = check_width(self.beta, self.beta_factor)
+        k = check_neighbors(self.n_neighbors, len(samples), DEFAULT_NEIGHBORS)
+        check_pairs(samples, groups, self.exclude)
+        settings = {"k": k, "beta": beta, "adaptive": adaptive, "groups": groups, "exclude": self.exclude}
+        error = metric.sks_scores(samples, standardised(Y), **settings)
+        return 1.0 - error.T
+
+
+def check_width(beta: Any, factor: Any) -> tuple[float, bool]:
+    """Return the number that the kernels take as β, and whether it multiplies the mean distance."""
+    if isinstance(beta, str) and beta == "adaptive":
+        return positive("beta_factor", factor), True
+    return positive("beta", beta), False
+
+
+class Random(_Ranker):
+    """A random ranking: what a method must beat.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        How many features `transform` keeps; None keeps all, a float is a fraction.
+    random_state : int, RandomState or None
+        Seed.
+    feature_groups : array of labels, optional
+        Features with the same label are ranked and selected together.
+
+    Examples
+    --------
+    >>> Random(random_state=0).fit(np.eye(4), np.arange(4.0)).order_
+    array([1, 2, 0, 3])
+    """
+
+    target = "any"
+    cost = "N"
+    reference = "the floor"
+
+    def __init__(
+        self, n_features_to_select: Any = None, random_state: Any = None, *, feature_groups: Any = None
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.random_state = random_state
+        self.feature_groups = feature_groups
+
+    def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
+        return super()._check_fit(X, as_numbers(y))
+
+    def _score(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
+        return check_random_state(self.random_state).random_sample((1, samples.n_features))
+
+
+class AllFeatures(_Ranker):
+    """All features alike: what a selection is compared with.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        None, the default, keeps all; a number keeps the first ones.
+    feature_groups : array of labels, optional
+        Features with the same label are selected together.
+
+    Examples
+    --------
+    >>> AllFeatures().fit(np.eye(3), np.arange(3.0)).weights_
+    array([1., 1., 1.])
+    """
+
+    target = "any"
+    cost = "N"
+    reference = "the reference"
+
+    def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
+        return super()._check_fit(X, as_numbers(y))
+
+    def _score(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
+        return np.ones((1, samples.n_features))
+
+
+def as_numbers(y: Any) -> Any:
+    """Return class labels that are not numbers as numbers, and everything else as it is."""
+    if y is None or np.asarray(y).dtype.kind in "biufc":
+        return y
+    return np.unique(np.asarray(y), return_inverse=True)[1]

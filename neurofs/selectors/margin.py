@@ -1,0 +1,391 @@
+"""Margin-based selection for classes: Simba climbs, G-flip flips.
+
+    θ_w(x) = ½ (‖x − nearmiss‖_w − ‖x − nearhit‖_w),   ‖z‖_w² = Σ_f w_f² z_f²
+    e(w) = Σ_x u(θ_w(x)),   u linear, zero-one, or sigmoid 1 / (1 + exp(−β θ))
+
+nearhit and nearmiss of x are the nearest samples of its own and of another class; x itself, what overlaps it,
+and what is of its trial are left out. After Gilad-Bachrach, Navot and Tishby (ICML 2004).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from neurofs import kernels, kernels_margin, metric
+from neurofs.samples import Samples
+from neurofs.selectors.relief import (
+    ClassSelector,
+    nearest_hits_and_misses,
+    squared_differences,
+    usable_rows,
+)
+from neurofs.selectors.rgs import auto
+from neurofs.selectors.units import Units
+
+__all__ = ["Climb", "GFlip", "Simba", "evaluate_margins", "find_margins"]
+
+UTILITIES = ("linear", "zero-one", "sigmoid")
+STEPS = (1.0, 0.3, 0.1, 0.03, 0.01)  # step sizes that the starts of Simba try in turn
+MOST_PASSES = 100
+WORTHWHILE = 1e-10  # least relative gain of e(F) that is no rounding error
+
+
+def find_margins(
+    X: Any, codes: np.ndarray, weights: Any = None, *, groups: Any = None, exclude: str = "overlap"
+) -> np.ndarray:
+    """Return θ_w(x) of every row that has a hit and a miss.
+
+    >>> find_margins([[0.0], [1.0], [4.0], [6.0]], np.array([0, 0, 1, 1]))
+    array([1.5, 1. , 0.5, 1.5])
+    """
+    samples = metric.as_samples(X)
+    w = np.ones(samples.n_features) if weights is None else np.asarray(weights, float)
+    hits, misses = nearest_hits_and_misses(samples, codes, w, groups=groups, exclude=exclude)
+    rows = usable_rows(hits, misses)
+    to_miss = [np.sqrt(z @ w**2) for z in squared_differences(samples, rows, misses[rows])]
+    to_hit = [np.sqrt(z @ w**2) for z in squared_differences(samples, rows, hits[rows])]
+    return 0.5 * (np.concatenate(to_miss) - np.concatenate(to_hit))
+
+
+def evaluate_margins(theta: np.ndarray, utility: str = "linear", beta: float = 1.0) -> float:
+    """Return e = Σ u(θ) over the margins that are not NaN.
+
+    >>> evaluate_margins(np.array([1.0, -0.5])), evaluate_margins(np.array([1.0, -0.5]), "zero-one")
+    (0.5, 1.0)
+    """
+    theta = theta[~np.isnan(theta)]
+    if utility == "linear":
+        return float(theta.sum())
+    if utility == "zero-one":
+        return float((theta > 0).sum())
+    return float((0.5 + 0.5 * np.tanh(0.5 * beta * theta)).sum())  # the sigmoid, without overflow
+
+
+def check_utility(utility: Any, known: tuple[str, ...]) -> None:
+    """Refuse the name of a utility that is not `known`."""
+    if utility not in known:
+        raise ValueError(f"utility must be one of {', '.join(map(repr, known))}; found {utility!r}")
+
+
+def check_beta(beta: Any, utility: str, theta: np.ndarray) -> float:
+    """Return β of the sigmoid; "auto" is one over the mean |θ| at unit weights."""
+    scale = float(np.abs(theta).mean()) if utility == "sigmoid" and theta.size else 1.0
+    return auto(beta, 1.0 / scale if scale > 0 else 1.0, "beta")
+
+
+# --------------------------------------------------------------------------------------------------- Simba
+
+
+class Simba(ClassSelector):
+    """Simba: stochastic gradient ascent on e(w), with hits and misses found under the current weights.
+
+    w ← w + Δ, Δ_f = ½ u'(θ) [(x − nearmiss)_f² / ‖x − nearmiss‖_w − (x − nearhit)_f² / ‖x − nearhit‖_w] w_f
+    for one x after the other; at the end w ← w² / max w².
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        How many features `transform` keeps; None keeps all, a float is a fraction.
+    utility : "linear" or "sigmoid"
+        u; its derivative is needed, so there is no zero-one.
+    beta : "auto" or float
+        Steepness of the sigmoid; "auto" is one over the mean |θ| at unit weights.
+    n_epochs : int
+        Passes over the rows, each in a random order.
+    n_starts : int
+        Runs with different row orders; the one with the largest e(w), at max w² = 1, is kept.
+    step_size : "auto" or float
+        What multiplies Δ, 1 as published. With "auto" the starts go through 1, 0.3, 0.1, 0.03, 0.01 divided by
+        the root mean square of the features' standard deviations, so that neither the unit of the data nor
+        the number of features matters: 1 is far too much for hundreds of features.
+    exclude : "overlap" or "self"
+        Which rows are no neighbors of a row: all whose windows overlap it, or only itself. With `groups` in
+        `fit`, never those of its own group.
+    random_state : int, RandomState or None
+        Seed of the row orders.
+    feature_groups : array of labels, optional
+        Features with the same label are ranked and selected together.
+
+    Attributes
+    ----------
+    weights_ : array (n_features,)
+        w² / max w², as published; their roots, `metric_weights_`, are the w of ‖·‖_w.
+    evaluation_ : float
+        e(w) of the run that was kept.
+    start_evaluations_ : array (n_starts,)
+        e(w) of every run.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (300, 6))
+    >>> selector = Simba(2, random_state=0).fit(X, X[:, 0] * X[:, 3] > 0)
+    >>> sorted(selector.order_[:2].tolist())
+    [0, 3]
+    """
+
+    cost = "m² N per start and epoch"
+    reference = "Gilad-Bachrach, Navot & Tishby 2004"
+
+    def __init__(
+        self,
+        n_features_to_select: Any = None,
+        utility: str = "linear",
+        beta: Any = "auto",
+        n_epochs: int = 1,
+        n_starts: int = 5,
+        step_size: Any = "auto",
+        exclude: str = "overlap",
+        random_state: Any = None,
+        *,
+        feature_groups: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.utility = utility
+        self.beta = beta
+        self.n_epochs = n_epochs
+        self.n_starts = n_starts
+        self.step_size = step_size
+        self.exclude = exclude
+        self.random_state = random_state
+        self.feature_groups = feature_groups
+
+    def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
+        check_utility(self.utility, ("linear", "sigmoid"))
+        rng, (samples,) = check_random_state(self.random_state), metric.centered(samples)
+        climb = Climb(self, samples, Y[:, 0].astype(np.int64), groups)
+        epochs = int(auto(self.n_epochs, 1, "n_epochs", whole=True))
+        starts = int(auto(self.n_starts, 1, "n_starts", whole=True))
+        runs = [climb.run(epochs, climb.steps[start % len(climb.steps)], rng) for start in range(starts)]
+        self.start_evaluations_ = np.array([value for _, value in runs])
+        self.metric_weights_, self.evaluation_ = max(runs, key=lambda run: run[1])
+        return self.metric_weights_**2
+
+
+class Climb:
+    """The samples of one fit and how to climb on them."""
+
+    def __init__(self, settings: Simba, samples: Samples, codes: np.ndarray, groups: Any) -> None:
+        """Resolve what is "auto"."""
+        m = len(samples)
+        self.samples, self.codes, self.flat = samples, codes, metric.plain(samples.flat)
+        self.given_groups, self.exclude = groups, settings.exclude
+        self.groups = metric.loo_groups(groups, m)
+        self.span = metric.exclusion_span(samples, settings.exclude)
+        self.utility = settings.utility
+        self.beta = check_beta(settings.beta, self.utility, self.margins(np.ones(samples.n_features)))
+        spread = root_mean_variance(samples) or 1.0
+        fixed = auto(settings.step_size, 0.0, "step_size")
+        self.steps = [fixed] if fixed else [factor / spread for factor in STEPS]
+
+    def run(self, n_epochs: int, step: float, rng: np.random.RandomState) -> tuple[np.ndarray, float]:
+        """Return the weights after some epochs, at max |w| = 1, and e(w)."""
+        w = np.ones(self.samples.n_features)
+        for _ in range(n_epochs):
+            self.climb(rng.permutation(len(self.samples)), step, w)
+        w = np.abs(w) / np.abs(w).max()
+        return w, evaluate_margins(self.margins(w), self.utility, self.beta)
+
+    def climb(self, rows: np.ndarray, step: float, w: np.ndarray) -> None:
+        """Take one step for each of `rows`, changing w."""
+        starts, n = self.samples.starts, self.samples.n_features
+        d = np.empty(len(self.samples), np.float32)
+        rules = (self.utility == "sigmoid", self.beta, step)
+        for i in rows:
+            size = float(np.abs(w).max())  # the scale of w does not matter here, but might overflow float32
+            w2 = ((w / size) ** 2).astype(np.float32)
+            kernels.query_distances(self.flat, starts, w2, self.flat[starts[i] : starts[i] + n], d)
+            kernels_margin.simba_step(self.flat, starts, self.groups, self.span, self.codes, i, d, *rules, w)
+
+    def margins(self, w: np.ndarray) -> np.ndarray:
+        """Return θ_w of the rows that have one."""
+        return find_margins(self.samples, self.codes, w, groups=self.given_groups, exclude=self.exclude)
+
+
+def root_mean_variance(samples: Samples) -> float:
+    """Return the root of the mean variance of the features."""
+    columns = (samples.flat[samples.starts + f] for f in range(samples.n_features))
+    return float(np.sqrt(np.mean([np.var(column, dtype=np.float64) for column in columns])))
+
+
+# -------------------------------------------------------------------------------------------------- G-flip
+
+
+class GFlip(ClassSelector):
+    """G-flip: go through the features in random order and add or remove each one if that raises e(F).
+
+    A pass without a change ends it: F is then a local maximum, and its size was nobody's choice. The table of
+    distances moves by one column per flip, so that a pass takes O(N m²); it has m² numbers.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        None, the default, keeps F; a number keeps that many of the order: first F by what each feature of it
+        is worth, then the others by how little they would cost.
+    utility : "linear", "zero-one" or "sigmoid"
+        u.
+    beta : "auto" or float
+        Steepness of the sigmoid; "auto" is one over the mean |θ| at unit weights.
+    n_starts : int
+        Runs with different orders; the F of largest e(F) is kept. The first starts from no feature, as
+        published, the second from all, and so on by turns: from nothing, features that only work together
+        (exclusive or) are found by luck, from all of them safely.
+    max_passes : int
+        Most passes of a run; a handful is usual.
+    exclude : "overlap" or "self"
+        Which rows are no neighbors of a row: all whose windows overlap it, or only itself. With `groups` in
+        `fit`, never those of its own group.
+    random_state : int, RandomState or None
+        Seed of the orders.
+    feature_groups : array of labels, optional
+        Features with the same label are flipped together.
+
+    Attributes
+    ----------
+    weights_ : array (n_features,)
+        1 for the features of F, else 0.
+    scores_ : array (n_features,)
+        What e(F) would lose without a feature of F; minus what it would lose with one of the others.
+    evaluation_, n_passes_ : float, int
+        e(F) and the passes of the run that was kept.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (300, 6))
+    >>> GFlip(random_state=0).fit(X, X[:, 0] * X[:, 3] > 0).get_support(indices=True)
+    array([0, 3])
+    """
+
+    cost = "m² N per pass; m² memory"
+    reference = "Gilad-Bachrach, Navot & Tishby 2004"
+
+    def __init__(
+        self,
+        n_features_to_select: Any = None,
+        utility: str = "linear",
+        beta: Any = "auto",
+        n_starts: int = 2,
+        max_passes: int = MOST_PASSES,
+        exclude: str = "overlap",
+        random_state: Any = None,
+        *,
+        feature_groups: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.utility = utility
+        self.beta = beta
+        self.n_starts = n_starts
+        self.max_passes = max_passes
+        self.exclude = exclude
+        self.random_state = random_state
+        self.feature_groups = feature_groups
+
+    def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
+        check_utility(self.utility, UTILITIES)
+        rng, (samples,) = check_random_state(self.random_state), metric.centered(samples)
+        codes = Y[:, 0].astype(np.int64)
+        theta = find_margins(samples, codes, groups=groups, exclude=self.exclude)
+        beta = check_beta(self.beta, self.utility, theta)
+        units = Units(self.feature_groups, samples.n_features)
+        passes = int(auto(self.max_passes, MOST_PASSES, "max_passes", whole=True))
+        runs = []
+        for start in range(int(auto(self.n_starts, 2, "n_starts", whole=True))):
+            run = _Flips(samples, codes, groups, self.exclude, units, self.utility, beta)
+            if start % 2:
+                run.choose_all()
+            run.climb(rng, passes)
+            runs.append(run)
+        best = max(runs, key=lambda run: run.value)
+        self.evaluation_, self.n_passes_ = best.value, best.n_passes
+        self._chosen = best.chosen[units.of_feature]
+        self.scores_ = best.worth()[units.of_feature]
+        return self.scores_
+
+    def _to_weights(self, scores: np.ndarray) -> np.ndarray:
+        return self._chosen.astype(float)
+
+    def _importance(self, samples: Samples, scores: np.ndarray) -> np.ndarray:
+        """Put F first, whatever its features are worth."""
+        lift = np.abs(scores).max(initial=0.0) + 1.0
+        return np.where(self._chosen, lift + scores, scores - lift)
+
+    def _strength(self, importance: np.ndarray, units: Units) -> np.ndarray:
+        return np.array([importance[members[0]] for members in units.members])
+
+    def _rank(self, importance: np.ndarray, units: Units) -> None:
+        super()._rank(importance, units)
+        if self.n_features_to_select is None:
+            self.n_selected_ = int(self._chosen.sum())
+
+
+class _Flips:
+    """One run of G-flip: the chosen units, the distances under them, and e(F)."""
+
+    def __init__(
+        self,
+        samples: Samples,
+        codes: np.ndarray,
+        groups: Any,
+        exclude: str,
+        units: Units,
+        utility: str,
+        beta: float,
+    ) -> None:
+        """Start from the empty set, with rows in the order of their classes."""
+        order = np.argsort(codes, kind="stable")
+        self.samples, self.units, self.utility, self.beta = samples[order], units, utility, beta
+        sizes = np.bincount(codes)
+        self.first = np.repeat(np.cumsum(sizes) - sizes, sizes)
+        self.last = np.repeat(np.cumsum(sizes), sizes)
+        trial, span = metric.loo_groups(groups, len(samples))[order], metric.exclusion_span(samples, exclude)
+        starts = self.samples.starts
+        banned = (trial[:, None] == trial) | (np.abs(starts[:, None] - starts) < span)
+        self.D = np.where(banned, np.inf, 0.0)
+        self.chosen = np.zeros(len(units), bool)
+        self.value = self.evaluate(np.empty((0, len(samples))), 1.0)
+        self.n_passes = 0
+
+    def evaluate(self, columns: np.ndarray, sign: float) -> float:
+        """Return e of the chosen set with some columns added (sign 1) or removed (−1)."""
+        theta = np.empty(len(self.D))
+        kernels_margin.margins(self.D, columns, sign, self.first, self.last, theta)
+        return evaluate_margins(theta, self.utility, self.beta)
+
+    def columns(self, unit: int) -> np.ndarray:
+        """Return the features of a unit, one row per feature."""
+        return self.samples.flat[self.samples.starts + self.units.members[unit][:, None]].astype(np.float64)
+
+    def flip(self, unit: int, value: float) -> None:
+        """Add or remove a unit; e is then `value`."""
+        kernels_margin.shift_distances(self.D, self.columns(unit), -1.0 if self.chosen[unit] else 1.0)
+        self.chosen[unit], self.value = not self.chosen[unit], value
+
+    def flipped(self, unit: int) -> float:
+        """Return what e would be after the flip of a unit."""
+        return self.evaluate(self.columns(unit), -1.0 if self.chosen[unit] else 1.0)
+
+    def choose_all(self) -> None:
+        """Put every unit into the set that is not constant."""
+        for unit in range(len(self.units)):
+            if np.ptp(self.columns(unit), axis=1).any():
+                self.flip(unit, self.value)
+        self.value = self.evaluate(np.empty((0, len(self.D))), 1.0)
+
+    def climb(self, rng: np.random.RandomState, max_passes: int) -> None:
+        """Flip units until a pass changes nothing."""
+        changed = True
+        while changed and self.n_passes < max_passes:
+            changed = False
+            self.n_passes += 1
+            for unit in rng.permutation(len(self.units)):
+                value = self.flipped(unit)
+                if value - self.value > WORTHWHILE * max(abs(value), abs(self.value)):
+                    self.flip(unit, value)
+                    changed = True
+
+    def worth(self) -> np.ndarray:
+        """Return what e would lose without each chosen unit, and minus what it would lose with each other."""
+        after = np.array([self.flipped(unit) for unit in range(len(self.units))])
+        return np.where(self.chosen, self.value - after, after - self.value)

@@ -1,0 +1,353 @@
+"""The Relief family: features that differ between near samples of different targets, and not of the same.
+
+    Relief    w_f += (x − nearmiss)_f² − (x − nearhit)_f²                            classes
+    ReliefF   the same over k hits, and k misses of every other class                classes
+    RReliefF  P(differ in f | near, targets differ) − P(differ in f | near, same)    continuous
+
+A row that overlaps x, or is of its trial, is never its neighbor. Scores may be negative (`scores_`); such
+features have weight 0 but keep their place in the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from neurofs import kernels, kernels_margin, metric
+from neurofs.samples import Samples
+from neurofs.selectors.base import Selector
+from neurofs.selectors.rgs import positive
+from neurofs.selectors.targets import check_classes, check_neighbors, check_pairs, encode_classes
+
+__all__ = ["ClassSelector", "RReliefF", "Relief", "ReliefF", "nearest_hits_and_misses"]
+
+BLOCK = 128  # rows whose distances to all others are kept at a time
+DEFAULT_NEIGHBORS = 10
+
+
+class ClassSelector(Selector):
+    """A selector whose target is a class; `_weigh` gets the classes as numbers 0, 1, …"""
+
+    target = "classes"
+
+    def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
+        codes, self.classes_ = encode_classes(y, type(self).__name__)
+        samples, Y = super()._check_fit(X, codes)
+        check_classes(self.classes_, type(self).__name__)
+        return samples, Y
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = False
+        return tags
+
+
+# -------------------------------------------------------------------------------------------------- Relief
+
+
+def nearest_hits_and_misses(
+    samples: Samples, codes: np.ndarray, weights: Any = None, *, groups: Any = None, exclude: str = "overlap"
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the nearest row of its own class and of another class for every row; −1 where there is none."""
+    (samples,) = metric.centered(samples)
+    groups, span = metric.loo_groups(groups, len(samples)), metric.exclusion_span(samples, exclude)
+    w2 = metric.as_w2(weights, samples.n_features)
+    hits, misses = np.full(len(samples), -1), np.full(len(samples), -1)
+    for c in range(int(codes.max()) + 1):
+        own, other = np.flatnonzero(codes == c), np.flatnonzero(codes != c)
+        hits[own] = _nearest(samples, w2, groups, span, own, own)
+        misses[own] = _nearest(samples, w2, groups, span, own, other)
+    return hits, misses
+
+
+def _nearest(
+    samples: Samples, w2: np.ndarray, groups: np.ndarray, span: int, queries: np.ndarray, rows: np.ndarray
+) -> np.ndarray:
+    """Return the nearest of `rows` for each of `queries`, or −1."""
+    flat, starts = metric.plain(samples.flat), samples.starts
+    index, count = np.zeros((queries.size, 1), np.int64), np.zeros(queries.size, np.int64)
+    distance, norms = np.zeros((queries.size, 1), np.float32), np.empty(rows.size, np.float32)
+    kernels.row_norms(flat, starts[rows], w2, norms)
+    train, query = (flat, starts[rows], groups[rows]), (flat, starts[queries], groups[queries])
+    kernels.neighbors(*train, norms, w2, *query, span, index, distance, count)
+    return np.where(count > 0, rows[index[:, 0]], -1)
+
+
+def squared_differences(samples: Samples, a: np.ndarray, b: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield (x_a − x_b)² of pairs of rows, some pairs at a time, (pairs, features) in float64."""
+    for first in range(0, a.size, BLOCK):
+        part = slice(first, first + BLOCK)
+        yield (np.asarray(samples[a[part]], float) - np.asarray(samples[b[part]], float)) ** 2
+
+
+class Relief(ClassSelector):
+    """Relief: w_f = Σ_x (x − nearmiss)_f² − (x − nearhit)_f², with distances on all features alike.
+
+    Every row is visited once, so there is nothing to draw at random. Several classes: the nearest miss is
+    that of any other class.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        How many features `transform` keeps; None keeps all, a float is a fraction.
+    exclude : "overlap" or "self"
+        Which rows are no neighbors of a row: all whose windows overlap it, or only itself. With `groups` in
+        `fit`, never those of its own group.
+    feature_groups : array of labels, optional
+        Features with the same label are ranked and selected together.
+
+    Attributes
+    ----------
+    scores_ : array (n_features,)
+        The sums above divided by the largest; `weights_` are those above 0.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (300, 6))
+    >>> selector = Relief(2).fit(X, X[:, 0] * X[:, 3] > 0)
+    >>> sorted(selector.order_[:2].tolist())
+    [0, 3]
+    """
+
+    cost = "m² N"
+    reference = "Kira & Rendell 1992"
+
+    def __init__(
+        self,
+        n_features_to_select: Any = None,
+        exclude: str = "overlap",
+        *,
+        feature_groups: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.exclude = exclude
+        self.feature_groups = feature_groups
+
+    def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
+        codes = Y[:, 0].astype(np.int64)
+        hits, misses = nearest_hits_and_misses(samples, codes, groups=groups, exclude=self.exclude)
+        rows = usable_rows(hits, misses)
+        scores = np.zeros(samples.n_features)
+        for z in squared_differences(samples, rows, misses[rows]):
+            scores += z.sum(axis=0)
+        for z in squared_differences(samples, rows, hits[rows]):
+            scores -= z.sum(axis=0)
+        self.scores_ = scores / (np.abs(scores).max() or 1.0)
+        return self.scores_
+
+
+def usable_rows(hits: np.ndarray, misses: np.ndarray) -> np.ndarray:
+    """Return the rows that have both a hit and a miss; none at all is refused."""
+    rows = np.flatnonzero((hits >= 0) & (misses >= 0))
+    if not rows.size:
+        raise ValueError(
+            "no row has a neighbor both of its own and of another class: all others overlap it, are of its "
+            "group, or are missing"
+        )
+    return rows
+
+
+# --------------------------------------------------------------------------------------- ReliefF, RReliefF
+
+
+class _Near:
+    """Neighbors under d(x, x') = Σ_f |x_f − x'_f| / range_f, for a block of rows at a time."""
+
+    def __init__(self, samples: Samples, groups: Any, exclude: str, scaled: bool) -> None:
+        """Measure the range of every feature; constant features count for nothing."""
+        check_pairs(samples, groups, exclude)
+        (samples,) = metric.centered(samples)
+        self.flat, self.starts, m = metric.plain(samples.flat), samples.starts, len(samples)
+        self.groups, self.span = metric.loo_groups(groups, m), metric.exclusion_span(samples, exclude)
+        columns = (self.flat[self.starts + f] for f in range(samples.n_features))
+        ranges = np.array([np.ptp(column) for column in columns], np.float64)
+        unit = np.ones_like(ranges) if not scaled else 1.0 / np.where(ranges > 0, ranges, 1.0)
+        self.scale = np.where(ranges > 0, np.minimum(unit, 1e30), 0.0).astype(np.float32)
+        self.n_rows = m
+
+    def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield some rows and their distances to all rows."""
+        for first in range(0, self.n_rows, BLOCK):
+            rows = np.arange(first, min(first + BLOCK, self.n_rows))
+            d = np.empty((rows.size, self.n_rows), np.float32)
+            kernels_margin.manhattan_distances(self.flat, self.starts, self.scale, rows, d)
+            yield rows, d
+
+    def select(
+        self, rows: np.ndarray, d: np.ndarray, among: np.ndarray, k: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k nearest of the rows `among` for each of `rows`, and how many there are."""
+        index, count = np.zeros((rows.size, k), np.int64), np.zeros(rows.size, np.int64)
+        distance = np.zeros((rows.size, k), np.float32)
+        train = (np.ascontiguousarray(d[:, among]), self.starts[among], self.groups[among])
+        query = (self.starts[rows], self.groups[rows])
+        kernels.prefix_select(*train, *query, self.span, index, distance, count)
+        return among[index], count
+
+    def add(self, rows: np.ndarray, index: np.ndarray, u: np.ndarray, out: np.ndarray) -> None:
+        """out[f] += Σ u_ir |x_if − x_rf| / range_f."""
+        kernels_margin.add_differences(self.flat, self.starts, self.scale, rows, index, u, out)
+
+
+def shares(count: np.ndarray, k: int) -> np.ndarray:
+    """Return 1 / count for the ranks that exist, else 0.
+
+    >>> shares(np.array([2, 0]), 3)
+    array([[0.5, 0.5, 0. ],
+           [0. , 0. , 0. ]])
+    """
+    return (np.arange(k) < count[:, None]) / np.maximum(count, 1)[:, None]
+
+
+class ReliefF(ClassSelector):
+    """ReliefF: k hits, and k misses of each other class weighed by how frequent that class is.
+
+    w_f = mean over x of Σ_{c ≠ y} P(c) / (1 − P(y)) · mean diff_f(x, misses of c) − mean diff_f(x, hits),
+    diff_f(x, x') = |x_f − x'_f| / range_f, distances being the sum of diff_f over all features.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        How many features `transform` keeps; None keeps all, a float is a fraction.
+    n_neighbors : "auto" or int
+        k, for each class; "auto" is 10. A class with fewer samples gives what it has.
+    scaled : bool
+        Divide differences by the range of the feature, as published. Spike counts may do better without.
+    exclude : "overlap" or "self"
+        Which rows are no neighbors of a row: all whose windows overlap it, or only itself. With `groups` in
+        `fit`, never those of its own group.
+    feature_groups : array of labels, optional
+        Features with the same label are ranked and selected together.
+
+    Attributes
+    ----------
+    scores_ : array (n_features,)
+        w above, possibly negative; `weights_` are those above 0.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (300, 6))
+    >>> sorted(ReliefF().fit(X, X[:, 0] * X[:, 3] > 0).order_[:2].tolist())
+    [0, 3]
+    """
+
+    cost = "m² N"
+    reference = "Kononenko 1994"
+
+    def __init__(
+        self,
+        n_features_to_select: Any = None,
+        n_neighbors: Any = "auto",
+        scaled: bool = True,
+        exclude: str = "overlap",
+        *,
+        feature_groups: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.n_neighbors = n_neighbors
+        self.scaled = scaled
+        self.exclude = exclude
+        self.feature_groups = feature_groups
+
+    def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
+        codes, near = Y[:, 0].astype(np.int64), _Near(samples, groups, self.exclude, self.scaled)
+        k = check_neighbors(self.n_neighbors, len(samples), DEFAULT_NEIGHBORS)
+        frequency = np.bincount(codes) / len(codes)
+        scores = np.zeros(samples.n_features)
+        for rows, d in near.blocks():
+            for c in range(frequency.size):
+                index, count = near.select(rows, d, np.flatnonzero(codes == c), k)
+                miss = frequency[c] / (1.0 - frequency[codes[rows]])
+                sign = np.where(codes[rows] == c, -1.0, miss)
+                near.add(rows, index, sign[:, None] * shares(count, k), scores)
+        self.scores_ = scores / len(samples)
+        return self.scores_
+
+
+class RReliefF(Selector):
+    """RReliefF, the Relief of regression: does a feature differ where the target differs, among neighbors?
+
+    w_f = N_both / N_target − (N_f − N_both) / (Σ d − N_target), where over all x and their neighbors of rank
+    r = 1 … k, weighed by d = exp(−(r / sigma)²) / Σ: N_target = Σ d |y − y'| / range, N_f = Σ d diff_f,
+    N_both = Σ d diff_f |y − y'| / range, and diff_f = |x_f − x'_f| / range_f.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        How many features `transform` keeps; None keeps all, a float is a fraction.
+    n_neighbors : "auto" or int
+        k; "auto" is 10.
+    sigma : float
+        How fast the influence of a neighbor falls with its rank; 20 as published, which is near to even.
+    scaled : bool
+        Divide differences of a feature by its range, as published. Spike counts may do better without.
+    exclude : "overlap" or "self"
+        Which rows are no neighbors of a row: all whose windows overlap it, or only itself. With `groups` in
+        `fit`, never those of its own group.
+    feature_groups : array of labels, optional
+        Features with the same label are ranked and selected together.
+
+    Attributes
+    ----------
+    scores_ : array (n_features,)
+        w above, possibly negative, as the mean over outputs; `weights_` are those above 0.
+    output_scores_ : array (n_outputs, n_features)
+        The same for each output.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((300, 6))
+    >>> sorted(RReliefF().fit(X, X[:, 0] * X[:, 3]).order_[:2].tolist())
+    [0, 3]
+    """
+
+    cost = "m² N"
+    reference = "Robnik-Šikonja & Kononenko 1997"
+
+    def __init__(
+        self,
+        n_features_to_select: Any = None,
+        n_neighbors: Any = "auto",
+        sigma: float = 20.0,
+        scaled: bool = True,
+        exclude: str = "overlap",
+        *,
+        feature_groups: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.n_neighbors = n_neighbors
+        self.sigma = sigma
+        self.scaled = scaled
+        self.exclude = exclude
+        self.feature_groups = feature_groups
+
+    def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
+        near = _Near(samples, groups, self.exclude, self.scaled)
+        k = check_neighbors(self.n_neighbors, len(samples), DEFAULT_NEIGHBORS)
+        spread = np.ptp(Y, axis=0)
+        Y = Y / np.where(spread > 0, spread, 1.0)
+        influence = np.exp(-((np.arange(1, k + 1) / positive("sigma", self.sigma)) ** 2))
+        everything = np.arange(len(samples))
+        total, by_target = 0.0, np.zeros(Y.shape[1])
+        by_feature, by_both = np.zeros(samples.n_features), np.zeros((Y.shape[1], samples.n_features))
+        for rows, d in near.blocks():
+            index, count = near.select(rows, d, everything, k)
+            u = influence * (np.arange(k) < count[:, None])
+            u /= np.maximum(u.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+            total += u.sum()
+            near.add(rows, index, u, by_feature)
+            for o in range(Y.shape[1]):
+                differ = u * np.abs(Y[rows, o, None] - Y[index, o])
+                by_target[o] += differ.sum()
+                near.add(rows, index, differ, by_both[o])
+        self.output_scores_ = _contrast(by_both, by_feature, by_target[:, None], total)
+        self.scores_ = self.output_scores_.mean(axis=0)
+        return self.scores_
+
+
+def _contrast(both: np.ndarray, feature: np.ndarray, target: np.ndarray, total: float) -> np.ndarray:
+    """Return both / target − (feature − both) / (total − target), a share of nothing counting 0."""
+    tiny = np.finfo(float).tiny
+    return both / np.maximum(target, tiny) - (feature - both) / np.maximum(total - target, tiny)

@@ -1,0 +1,301 @@
+"""Forward selection and backward elimination, with a price on features.
+
+    score(S) = loss(S) + λ |S|,   or AIC: m ln loss + 2 |S|,   or BIC: m ln loss + |S| ln m
+
+Forward adds the feature that lowers the score most, backward removes the one, while that helps, or up to a
+fixed size. The loss is the leave-one-out error of soft kNN with unit weights (`SoftKNNLoss`: one column more
+or less in a table of distances per candidate) or that of any scikit-learn estimator (`EstimatorLoss`). With
+`feature_groups` whole groups, such as all lags of a channel, are added or removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from neurofs.samples import Samples
+from neurofs.selectors.base import Selector
+from neurofs.selectors.losses import EstimatorLoss, SoftKNNLoss
+from neurofs.selectors.targets import check_classes, encode_classes, is_discrete, one_hot
+from neurofs.selectors.units import Units
+
+__all__ = ["BackwardElimination", "ForwardSelection", "Step"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a search, as given to `callback` and kept in `steps_`."""
+
+    unit: Any  #: the feature, or the label of the group, that was added or removed; None at the start
+    n_features: int  #: size of the set after it
+    loss: float
+    score: float
+
+
+class _Search(Selector):
+    """What the two directions share."""
+
+    target = "continuous or classes"
+
+    def __init__(
+        self,
+        n_features_to_select: Any = None,
+        estimator: Any = None,
+        penalty: Any = 0.0,
+        include: Any = (),
+        cv: Any = 5,
+        scoring: Any = None,
+        n_neighbors: Any = "auto",
+        beta: Any = "adaptive",
+        exclude: str = "overlap",
+        callback: Callable[[Step], None] | None = None,
+        *,
+        beta_factor: float = 0.5,
+        discrete_target: Any = "auto",
+        feature_groups: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.estimator = estimator
+        self.penalty = penalty
+        self.include = include
+        self.cv = cv
+        self.scoring = scoring
+        self.n_neighbors = n_neighbors
+        self.beta = beta
+        self.exclude = exclude
+        self.callback = callback
+        self.beta_factor = beta_factor
+        self.discrete_target = discrete_target
+        self.feature_groups = feature_groups
+
+    def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
+        """Keep the target as it is for an estimator; classes become one column each for soft kNN."""
+        if is_discrete(y, self.discrete_target):
+            codes, classes = encode_classes(y, type(self).__name__)
+            samples, _ = super()._check_fit(X, codes)
+            check_classes(classes, type(self).__name__)
+            self._target = np.asarray(y)
+            return samples, one_hot(codes, len(classes))
+        samples, Y = super()._check_fit(X, y)
+        self._target = np.asarray(y)
+        return samples, Y
+
+    def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
+        units = Units(self.feature_groups, samples.n_features)
+        score = _Price(self.penalty, len(samples))
+        loss: Any
+        if self.estimator is None:
+            loss = SoftKNNLoss(self, samples, Y, groups)
+        else:
+            loss = EstimatorLoss(self, samples, self._target, groups)
+        del self._target
+        self.steps_: list[Step] = []
+        must = np.zeros(len(units), bool)
+        must[units.find(self.include)] = True
+        fixed = self.n_features_to_select is not None
+        size = self._count_selected(len(units))
+        if fixed and size < must.sum():
+            raise ValueError(f"include names {must.sum()} units, but n_features_to_select is {size}")
+        order = self._search(_Walk(loss, units, score, self._note), must, size if fixed else None)
+        self._chosen = order.chosen[units.of_feature]
+        return -order.place[units.of_feature].astype(float)
+
+    def _note(self, step: Step) -> None:
+        """Keep a step and tell the callback."""
+        self.steps_.append(step)
+        if self.callback is not None:
+            self.callback(step)
+
+    def _search(self, walk: _Walk, must: np.ndarray, size: int | None) -> _Outcome:
+        raise NotImplementedError
+
+    def _to_weights(self, scores: np.ndarray) -> np.ndarray:
+        return self._chosen.astype(float)
+
+    def _strength(self, importance: np.ndarray, units: Units) -> np.ndarray:
+        """Rank groups by their place in the search, whatever their size."""
+        return np.array([importance[members[0]] for members in units.members])
+
+    def _rank(self, importance: np.ndarray, units: Units) -> None:
+        super()._rank(importance, units)
+        self.n_selected_ = int(self._chosen.sum())
+        self.loss_curve_ = np.array([step.loss for step in self.steps_])
+        self.score_curve_ = np.array([step.score for step in self.steps_])
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """Which units were chosen, and the place of each in the order, 1 = best."""
+
+    chosen: np.ndarray
+    place: np.ndarray
+
+
+class _Price:
+    """What a loss and a number of features are worth together."""
+
+    def __init__(self, penalty: Any, n_rows: int) -> None:
+        """Check the penalty."""
+        known = penalty in ("aic", "bic") if isinstance(penalty, str) else isinstance(penalty, Real)
+        if not known or (isinstance(penalty, Real) and not 0 <= float(penalty) < np.inf):
+            raise ValueError(f"penalty must be a number of at least 0, 'aic' or 'bic'; found {penalty!r}")
+        self.penalty, self.n_rows = penalty, n_rows
+
+    def __call__(self, loss: float, n_features: int) -> float:
+        """Return the score; low is good."""
+        if not isinstance(self.penalty, str):
+            return loss + float(self.penalty) * n_features
+        price = 2.0 if self.penalty == "aic" else np.log(self.n_rows)
+        return float(self.n_rows * np.log(max(loss, np.finfo(float).tiny)) + price * n_features)
+
+
+class _Walk:
+    """A set of units that grows or shrinks by one at a time."""
+
+    def __init__(self, loss: Any, units: Units, score: _Price, note: Callable[[Step], None]) -> None:
+        """Start from the empty set."""
+        self.loss, self.units, self.score, self.note = loss, units, score, note
+        self.chosen = np.zeros(len(units), bool)
+        self.value = np.inf
+
+    def begin(self, chosen: np.ndarray) -> None:
+        """Start from a set."""
+        self.chosen = chosen.copy()
+        loss = self.loss.begin(self._features(chosen))
+        self._arrive(None, loss)
+
+    def _features(self, chosen: np.ndarray) -> np.ndarray:
+        return np.flatnonzero(chosen[self.units.of_feature])
+
+    def _arrive(self, label: Any, loss: float) -> None:
+        n = int(self._features(self.chosen).size)
+        self.value = self.score(loss, n)
+        self.note(Step(label, n, loss, self.value))
+
+    def try_all(self, candidates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the loss and the score after the flip of each candidate."""
+        losses, scores = np.empty(candidates.size), np.empty(candidates.size)
+        n = self._features(self.chosen).size
+        for c, unit in enumerate(candidates):
+            members = self.units.members[unit]
+            sign = -1 if self.chosen[unit] else 1
+            losses[c] = self.loss.after(members, sign)
+            scores[c] = self.score(losses[c], n + sign * members.size)
+        return losses, scores
+
+    def take(self, unit: int, loss: float) -> None:
+        """Add a unit, or remove it if it is in."""
+        self.loss.change(self.units.members[unit], -1 if self.chosen[unit] else 1)
+        self.chosen[unit] = not self.chosen[unit]
+        self._arrive(self.units.labels[unit].item(), loss)
+
+
+class ForwardSelection(_Search):
+    """Add the best feature, then the best to go with it, and so on.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        Size of the set (number of groups with `feature_groups`); None, the default, stops where the score no
+        longer improves, but never without any feature.
+    estimator : scikit-learn estimator, optional
+        What the loss is of; None, the default, is soft kNN in leave-one-out manner.
+    penalty : float, "aic" or "bic"
+        λ, the price of a feature in units of the loss, or one of the two criteria.
+    include : array of features, or of group labels
+        What has to be in the set.
+    cv : int, splitter or None
+        How the loss of an estimator is measured: on the test parts of these folds, which get the `groups` of
+        `fit`; None measures it on the training data themselves.
+    scoring : str or callable, optional
+        A scikit-learn scorer, whose negative is the loss; by default the loss is the mean squared error
+        in units of the target's variance, or for a classifier the share of errors.
+    n_neighbors : "auto" or int
+        k of soft kNN; "auto" is 30, or all other rows if there are fewer.
+    beta : "adaptive" or float
+        Width of the Gaussian of soft kNN: `beta_factor` times the mean distance of each row's neighbors, or a
+        number.
+    exclude : "overlap" or "self"
+        Which rows are no neighbors of a row: all whose windows overlap it, or only itself. With `groups` in
+        `fit`, never those of its own group.
+    callback : callable, optional
+        Called with a `Step` after every step.
+    beta_factor : float
+        See `beta`.
+    discrete_target : "auto" or bool
+        Whether the target is a class, which gives soft kNN one output per class. "auto": all but floating-point
+        numbers are classes.
+    feature_groups : array of labels, optional
+        Features with the same label are added or removed together.
+
+    Attributes
+    ----------
+    weights_ : array (n_features,)
+        1 for the chosen features, else 0.
+    steps_ : list of Step
+        The path of the search; `loss_curve_` and `score_curve_` are its losses and scores.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((150, 8))
+    >>> selector = ForwardSelection(penalty=0.02).fit(X, X[:, 2] + X[:, 5])
+    >>> selector.get_support(indices=True), [step.unit for step in selector.steps_]
+    (array([2, 5]), [None, 5, 2])
+    """
+
+    cost = "m² N per step; m² memory"
+    reference = "Navot 2006, 4.3; price: He 2021"
+
+    def _search(self, walk: _Walk, must: np.ndarray, size: int | None) -> _Outcome:
+        walk.begin(must)
+        place = np.where(must, np.cumsum(must), 0)
+        rest: np.ndarray = np.flatnonzero(~must)
+        losses = np.zeros(rest.size)
+        while rest.size and (size is None or walk.chosen.sum() < size):
+            losses, scores = walk.try_all(rest)
+            best = int(np.argmin(scores))
+            if size is None and walk.chosen.any() and not scores[best] < walk.value:
+                break
+            walk.take(rest[best], losses[best])
+            place[rest[best]] = place.max() + 1
+            rest, losses = np.delete(rest, best), np.delete(losses, best)
+        place[rest[np.argsort(losses, kind="stable")]] = place.max() + np.arange(1, rest.size + 1)
+        return _Outcome(walk.chosen, place)
+
+
+class BackwardElimination(_Search):
+    """Start from all features and remove the one that is missed least, again and again.
+
+    Parameters and attributes are those of `ForwardSelection`. With no size given, it goes on while the score
+    gets no worse.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((150, 5))
+    >>> BackwardElimination().fit(X, X[:, 2] + X[:, 4]).get_support(indices=True)
+    array([2, 4])
+    """
+
+    cost = "m² N per step, N steps; m² memory"
+    reference = "Kohavi & John 1997; price: He 2021"
+
+    def _search(self, walk: _Walk, must: np.ndarray, size: int | None) -> _Outcome:
+        walk.begin(np.ones(must.size, bool))
+        place = np.zeros(must.size, np.int64)
+        rest = np.flatnonzero(~must)
+        losses = np.zeros(rest.size)
+        while rest.size and walk.chosen.sum() > (size or 1):
+            losses, scores = walk.try_all(rest)
+            best = int(np.argmin(scores))
+            if size is None and not scores[best] <= walk.value:
+                break
+            place[rest[best]] = walk.chosen.sum()
+            walk.take(rest[best], losses[best])
+            rest, losses = np.delete(rest, best), np.delete(losses, best)
+        place[must] = np.arange(1, must.sum() + 1)
+        place[rest[np.argsort(-losses, kind="stable")]] = must.sum() + np.arange(1, rest.size + 1)
+        return _Outcome(walk.chosen, place)

@@ -1,0 +1,75 @@
+"""Classes as targets: labels in, whole numbers out; and what a fit may ask of its neighbors."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from neurofs import metric
+from neurofs.samples import Samples
+
+__all__ = ["check_classes", "check_neighbors", "check_pairs", "encode_classes", "is_discrete", "one_hot"]
+
+
+def encode_classes(y: Any, who: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the number of each label and the labels.
+
+    >>> codes, classes = encode_classes(["left", "right", "left"], "Relief")
+    >>> codes.tolist(), classes.tolist()
+    ([0, 1, 0], ['left', 'right'])
+    """
+    if y is None:
+        raise ValueError(f"{who} requires y to be passed, but the target y is None")
+    classes, codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)
+    return codes, classes
+
+
+def is_discrete(y: Any, discrete_target: Any) -> bool:
+    """Tell whether a target is a class; with "auto", any but floating-point numbers and several outputs are.
+
+    >>> is_discrete([0, 1, 7], "auto"), is_discrete([0.0, 1.0, 7.0], "auto"), is_discrete([0.0, 1.0], True)
+    (True, False, True)
+    """
+    if not (isinstance(discrete_target, bool) or discrete_target == "auto"):
+        raise ValueError(f"discrete_target must be 'auto', True or False; found {discrete_target!r}")
+    if y is None or (labels := np.asarray(y)).ndim != 1:
+        return False
+    return labels.dtype.kind != "f" if discrete_target == "auto" else discrete_target
+
+
+def check_classes(classes: np.ndarray, who: str) -> None:
+    """Refuse labels that are no classes, and fewer than two classes."""
+    check_classification_targets(classes)
+    if len(classes) < 2:
+        raise ValueError(f"{who} needs samples of at least 2 classes; found only the class {classes[0]!r}")
+
+
+def one_hot(codes: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return one column per class, 1 where a row is of it."""
+    return np.eye(n_classes)[codes]
+
+
+def check_neighbors(n_neighbors: Any, n_samples: int, default: int) -> int:
+    """Return k: `default`, as far as there are rows, for "auto"; a number beyond the rows is refused."""
+    if isinstance(n_neighbors, str) and n_neighbors == "auto":
+        return max(1, min(default, n_samples - 1))
+    if not isinstance(n_neighbors, Integral) or isinstance(n_neighbors, bool) or int(n_neighbors) < 1:
+        raise ValueError(f"n_neighbors must be 'auto' or a whole number above 0; found {n_neighbors!r}")
+    if int(n_neighbors) >= n_samples:
+        raise ValueError(
+            f"n_neighbors = {n_neighbors} needs at least {int(n_neighbors) + 1} samples; found {n_samples}"
+        )
+    return int(n_neighbors)
+
+
+def check_pairs(samples: Samples, groups: Any, exclude: str) -> None:
+    """Refuse samples of which no two may be neighbors; as a rule the first row has one already."""
+    span, trial = metric.exclusion_span(samples, exclude), metric.loo_groups(groups, len(samples))
+    for i in range(len(samples)):
+        if ((trial != trial[i]) & (np.abs(samples.starts - samples.starts[i]) >= span)).any():
+            return
+    raise ValueError("no row has a neighbor: every other row overlaps it or is of its group")

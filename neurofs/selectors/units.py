@@ -1,0 +1,62 @@
+"""Features that are chosen together: all lags of one channel, all channels of one lag, or each on its own.
+
+A selector with `feature_groups` (one label per feature) ranks whole groups. The weight of a group is the root
+of the sum of squares of the weights of its features, which is what the group contributes to the distance
+d_w(x, x') = Σ_f w_f² (x_f − x'_f)²; a larger group has more to sum, so groups are best of equal size.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Units", "group_weights"]
+
+
+class Units:
+    """Which features belong together.
+
+    >>> units = Units(["a", "b", "a"], n_features=3)
+    >>> len(units), [f.tolist() for f in units.members], units.labels.tolist()
+    (2, [[0, 2], [1]], ['a', 'b'])
+    >>> Units(None, n_features=2).members
+    [array([0]), array([1])]
+    """
+
+    def __init__(self, feature_groups: Any, n_features: int) -> None:
+        """Number the groups in ascending order of their labels; without groups, each feature is one."""
+        if feature_groups is None:
+            self.labels, self.of_feature = np.arange(n_features), np.arange(n_features)
+        else:
+            given = np.asarray(feature_groups)
+            if given.shape != (n_features,):
+                raise ValueError(
+                    f"feature_groups must have a label per feature ({n_features}); found shape {given.shape}"
+                )
+            self.labels, self.of_feature = np.unique(given, return_inverse=True)
+        order = np.argsort(self.of_feature, kind="stable")
+        sizes = np.bincount(self.of_feature, minlength=len(self.labels))
+        self.members = np.split(order, np.cumsum(sizes)[:-1])
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def find(self, wanted: Any) -> list[int]:
+        """Return the units with the labels `wanted`; an unknown label is refused by name."""
+        at = {label: u for u, label in enumerate(self.labels.tolist())}
+        unknown = [label for label in np.asarray(wanted).tolist() if label not in at]
+        if unknown:
+            raise ValueError(f"include names {unknown[0]!r}, which is no feature or feature group")
+        return [at[label] for label in np.asarray(wanted).tolist()]
+
+
+def group_weights(weights: np.ndarray, units: Units) -> np.ndarray:
+    """Return √ Σ w_f² over the features of each group.
+
+    >>> group_weights(np.array([3.0, 1.0, 4.0]), Units(["a", "b", "a"], 3))
+    array([5., 1.])
+    """
+    largest = weights.max(initial=0.0) or 1.0
+    squares = (weights / largest) ** 2
+    return largest * np.sqrt(np.bincount(units.of_feature, weights=squares, minlength=len(units)))

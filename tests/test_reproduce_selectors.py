@@ -1,0 +1,113 @@
+"""The experiments on exclusive or and on peaking, in small; and reach direction where the recording is."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from scipy.stats import norm
+
+from neurofs.cli import main
+from neurofs.reproduce import direction, peaking, save_figure, xor
+
+
+@pytest.fixture(scope="module")
+def xor_table():
+    return xor.run(repetitions=2, direction=False)
+
+
+@pytest.fixture(scope="module")
+def peaking_table():
+    return peaking.run(repetitions=8)
+
+
+def test_xor_claims_hold(xor_table):
+    claims = list(xor.check_claims(xor_table))
+    assert len(claims) == 6
+    assert all(held for _, _, held in claims), claims
+    text = xor.render(xor_table)
+    assert "skipped, no chewie" in text
+    assert text.count("holds") == 6
+
+
+def test_the_path_begins_alike_and_ends_at_the_truth(xor_table):
+    path = xor_table[(xor_table["part"] == "path") & (xor_table["quantity"] == "angle")]
+    mean = path.groupby(["x", "method"])["value"].mean().unstack()
+    assert mean.loc[0, "simba"] == mean.loc[0, "relief"] == pytest.approx(xor.angle(np.ones(10)))
+    assert mean.loc[1000, "simba"] < 0.1
+    assert xor.angle(np.array([1.0, 1, 1, 0, 0])) == pytest.approx(0, abs=1e-7)
+
+
+def test_peaking_claims_hold(peaking_table):
+    claims = peaking.check_claims(peaking_table)
+    assert len(claims) == 10
+    assert all(held for _, _, held in claims), claims
+    assert "(c) 1/√j" in peaking.render(peaking_table)
+
+
+def test_errors_against_drawn_samples():
+    """The exact error of a classifier equals its rate of errors on drawn samples."""
+    rng = np.random.default_rng(0)
+    mu = peaking.CHOICES["b"][1](20)
+    X, y = peaking.draw(mu, 40, rng)
+    Q, truth = peaking.draw(mu, 40_000, rng)
+    from sklearn.svm import LinearSVC
+
+    scale = 1 / X.std(axis=0)
+    model = LinearSVC(C=peaking.SVM_C, loss="hinge", fit_intercept=False, random_state=0).fit(X * scale, y)
+    wrong = np.mean(model.predict(Q * scale) != truth)
+    assert peaking.svm_error(X, y, mu, scale) == pytest.approx(wrong, abs=0.01)
+    estimate = (y[:, None] * X).mean(axis=0)
+    exact = norm.cdf(-(estimate @ mu) / np.linalg.norm(estimate))
+    assert np.mean(np.sign(Q @ estimate) != truth) == pytest.approx(exact, abs=0.01)
+    mean = peaking.true_errors(mu, 40, 4000, rng)[:, -1].mean()
+    assert mean == pytest.approx(norm.cdf(-peaking.f(mu, 40)[-1]), abs=0.01)
+
+
+def test_the_best_n_is_the_least_error():
+    mu = peaking.CHOICES["c"][1](500)
+    assert peaking.best_n(mu, 16) == 1 + np.argmin(norm.cdf(-peaking.f(mu, 16)))
+
+
+@pytest.mark.parametrize("name", ["xor", "peaking"])
+def test_figures(name, request, tmp_path):
+    table = request.getfixturevalue(f"{name}_table")
+    path = save_figure(name, table, tmp_path / "figure.png")
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert save_figure("20-of-640", table) is None
+
+
+def test_command_line(monkeypatch, tmp_path, xor_table):
+    monkeypatch.setattr(xor, "run", lambda **options: xor_table)
+    figure = tmp_path / "xor.png"
+    result = CliRunner().invoke(main, ["reproduce", "xor", "--figure", str(figure)])
+    assert result.exit_code == 0, result.output
+    assert f"figure: {figure}" in result.output
+    assert figure.exists()
+    listed = CliRunner().invoke(main, ["reproduce", "--list"]).output
+    assert "peaking" in listed
+    assert "xor" in listed
+
+
+def test_selectors_are_listed():
+    result = CliRunner().invoke(main, ["list", "selectors"])
+    assert result.exit_code == 0
+    assert "gflip" in result.output
+    assert CliRunner().invoke(main, ["list", "selectors", "--json"]).output.startswith("[")
+
+
+@pytest.mark.shared_data
+def test_reach_direction(shared_data, monkeypatch):
+    """One fold with quick methods: far above chance, and rendered."""
+    quick = ["simba, linear", "relief", "relieff", "infogain", "random"]
+    monkeypatch.setattr(direction, "METHODS", {name: direction.METHODS[name] for name in quick})
+    monkeypatch.setattr(direction, "MARGINS", quick[:3])
+    found = next(direction.decode_direction(shared_data / "chewie_20131003_m1.npz", seed=0))
+    table = pd.DataFrame(
+        [("direction", method, 0, n, what, value) for method, n, what, value in found], columns=xor.COLUMNS
+    )
+    ((_, figure, held),) = direction.check_direction(table)
+    assert held, figure
+    text = "\n".join(direction.render_direction(table))
+    assert "linear SVM, all features" in text
+    soft = table[(table["quantity"] == "soft kNN") & (table["x"] == 50)].set_index("method")["value"]
+    assert soft["random"] < soft["relief"]

@@ -1,0 +1,368 @@
+"""Every selector against its slow twin in `reference_selectors`, compiled or not."""
+
+import numba
+import numpy as np
+import pytest
+import reference
+import reference_selectors as slow
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import GroupKFold, KFold
+
+from neurofs.samples import Samples
+from neurofs.selectors import (
+    SKS,
+    BackwardElimination,
+    CorrCoef,
+    ForwardSelection,
+    GFlip,
+    InfoGain,
+    Relief,
+    ReliefF,
+    RReliefF,
+    Simba,
+)
+from neurofs.selectors.margin import find_margins
+from neurofs.splits import BlockedKFold
+
+KINDS = ("random", "tied", "constant column", "duplicate columns", "duplicate rows", "offset")
+
+
+def make(kind, m=40, n=5, classes=3, seed=0):
+    """Data on a grid of quarters, ranges powers of two, so that float32 and float64 agree about ties."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-8, 9, (m, n)) / 4
+    X[0], X[1] = -2.0, 2.0
+    if kind == "tied":
+        X = rng.integers(0, 2, (m, n)).astype(float)
+    elif kind == "constant column":
+        X[:, 1] = 0.5
+    elif kind == "duplicate columns":
+        X[:, 3] = X[:, 1]
+    elif kind == "duplicate rows":
+        X[1::2] = X[::2]
+    elif kind == "offset":
+        X += 1000
+    y = rng.integers(0, classes, m)
+    return X, y, X[:, [0, 2]] * X[:, [2, 3]] + rng.normal(size=(m, 2)), np.eye(m, dtype=bool)
+
+
+def windows(m=40, channels=2, lags=3, seed=1):
+    """Overlapping windows in five trials, and the pairs that may not be neighbors."""
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(0, 5, (m + lags - 1, channels)).astype(float)
+    counts[0], counts[-1] = 0, 4
+    samples, trial = Samples.from_counts(counts, lags), np.arange(m) // 8
+    banned = reference.banned_pairs(samples.starts, samples.span, trial)
+    X = np.asarray(samples, float)
+    return samples, X, rng.integers(0, 2, m), X[:, [1, 4]] + rng.normal(size=(m, 2)), trial, banned
+
+
+# ------------------------------------------------------------------------------------------------- rankers
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_corrcoef(kind):
+    X, _, Y, _ = make(kind)
+    selector = CorrCoef().fit(X, Y)
+    np.testing.assert_allclose(selector.output_scores_, slow.corrcoef(X, Y), atol=1e-9)
+    np.testing.assert_allclose(selector.weights_, slow.corrcoef(X, Y).mean(axis=0), atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_bins", [2, 5])
+def test_infogain(kind, n_bins):
+    X, y, Y, _ = make(kind)
+    expected = [[slow.information(slow.bins(x, n_bins), slow.bins(t, n_bins)) for x in X.T] for t in Y.T]
+    np.testing.assert_allclose(InfoGain(n_bins=n_bins).fit(X, Y).output_scores_, expected, atol=1e-12)
+    expected = [slow.information(slow.bins(x, n_bins), y) for x in X.T]
+    np.testing.assert_allclose(InfoGain(n_bins=n_bins).fit(X, y).weights_, expected, atol=1e-12)
+    split = InfoGain(n_bins=n_bins, discrete_target=False).fit(X, y).weights_
+    expected = [slow.information(slow.bins(x, n_bins), slow.bins(y, n_bins)) for x in X.T]
+    np.testing.assert_allclose(split, expected, atol=1e-12)
+
+
+def test_infogain_of_sparse_counts():
+    X = np.array([[0, 0], [0, 0], [0, 3], [0, 1], [1, 0]])
+    weights = InfoGain().fit(X, np.array([1.0, 2.0, 8.0, 9.0, 3.0])).weights_
+    assert weights[1] == pytest.approx(np.log2(5) - 0.4 * 1 - 0.6 * np.log2(3))  # fires above the median only
+    assert 0 < weights[0] < weights[1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("k", [1, 7])
+def test_sks(kind, k):
+    X, _, Y, banned = make(kind)
+    Z = (Y - Y.mean(axis=0)) / Y.std(axis=0)
+    expected = 1 - reference.sks(X, Z, k, 0.5, True, banned)
+    np.testing.assert_allclose(SKS(n_neighbors=k).fit(X, Y).output_scores_, expected.T, atol=1e-6)
+
+
+def test_sks_of_windows_and_trials():
+    samples, X, _, Y, trial, banned = windows()
+    Z = (Y - Y.mean(axis=0)) / Y.std(axis=0)
+    expected = 1 - reference.sks(X, Z, 5, 2.0, False, banned)
+    got = SKS(n_neighbors=5, beta=2.0).fit(samples, Y, groups=trial)
+    np.testing.assert_allclose(got.output_scores_, expected.T, atol=1e-6)
+
+
+# -------------------------------------------------------------------------------------------------- Relief
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_relief(kind):
+    X, y, _, banned = make(kind)
+    np.testing.assert_allclose(Relief().fit(X, y).scores_, slow.relief(X, y, banned), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("k", [1, 4, 30])
+def test_relieff(kind, k):
+    X, y, _, banned = make(kind)
+    got = ReliefF(n_neighbors=k).fit(X, y).scores_
+    np.testing.assert_allclose(got, slow.relieff(X, y, k, banned), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("k", [1, 10])
+def test_rrelieff(kind, k):
+    X, _, Y, banned = make(kind)
+    got = RReliefF(n_neighbors=k, sigma=5.0).fit(X, Y).output_scores_
+    expected = [slow.rrelieff(X, g, k, 5.0, banned) for g in Y.T]
+    np.testing.assert_allclose(got, expected, atol=1e-6)
+
+
+def test_relief_family_of_windows_and_trials():
+    samples, X, y, Y, trial, banned = windows()
+    fit = {"groups": trial}
+    np.testing.assert_allclose(Relief().fit(samples, y, **fit).scores_, slow.relief(X, y, banned), atol=1e-6)
+    got = ReliefF(n_neighbors=3).fit(samples, y, **fit).scores_
+    np.testing.assert_allclose(got, slow.relieff(X, y, 3, banned), atol=1e-6)
+    got = RReliefF(n_neighbors=3).fit(samples, Y[:, 0], **fit).scores_
+    np.testing.assert_allclose(got, slow.rrelieff(X, Y[:, 0], 3, 20.0, banned), atol=1e-6)
+    raw = Relief(exclude="self").fit(samples, y).scores_
+    np.testing.assert_allclose(raw, slow.relief(X, y, np.eye(40, dtype=bool)), atol=1e-6)
+
+
+def test_relieff_without_scaling():
+    X, y, _, _ = make("random")
+    X[:, 2] *= 4
+    got = ReliefF(n_neighbors=4, scaled=False).fit(X, y).scores_
+    spread = np.column_stack([X, np.zeros(len(X))])  # a column that makes no difference
+    same = ReliefF(n_neighbors=4, scaled=False).fit(spread, y).scores_
+    np.testing.assert_allclose(same[:-1], got)
+    scaled = ReliefF(n_neighbors=4).fit(X, y).scores_
+    assert np.argmax(np.abs(got / np.abs(scaled))) == 2
+
+
+# ------------------------------------------------------------------------------------------------- margins
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_margins(kind):
+    X, y, _, banned = make(kind)
+    w = np.arange(1, 6) / 4
+    expected = [slow.margin(X, y, w, i, banned) for i in range(len(X))]
+    np.testing.assert_allclose(find_margins(X, y, w), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("utility", ["linear", "sigmoid"])
+def test_simba(kind, utility):
+    X, y, _, banned = make(kind)
+    order = np.random.RandomState(3).permutation(len(X))
+    expected = slow.simba(X, y, order, utility, 2.0, 0.1, banned)
+    settings = {"utility": utility, "beta": 2.0, "step_size": 0.1, "n_starts": 1, "random_state": 3}
+    selector = Simba(**settings).fit(X, y)
+    np.testing.assert_allclose(selector.metric_weights_, expected, atol=1e-4)
+    np.testing.assert_allclose(selector.weights_, expected**2, atol=1e-4)
+    e = slow.evaluation(X, y, expected, utility, 2.0, banned)
+    assert selector.evaluation_ == pytest.approx(e, abs=1e-2)
+
+
+def test_simba_of_windows_and_trials():
+    samples, X, y, _, trial, banned = windows()
+    order = np.random.RandomState(0).permutation(len(X))
+    expected = slow.simba(X, y, order, "linear", 1.0, 0.1, banned)
+    got = Simba(step_size=0.1, n_starts=1, random_state=0).fit(samples, y, groups=trial)
+    np.testing.assert_allclose(got.metric_weights_, expected, atol=1e-4)
+
+
+def test_simba_goes_up_the_gradient():
+    X, y, _, banned = make("random")
+    h, w = 1e-5, np.arange(2, 7) / 4
+    i = 7
+    order = np.array([i])
+    from neurofs import kernels, kernels_margin
+
+    samples, got = Samples.from_array(X), w.copy()
+    d, groups = np.empty(len(X), np.float32), np.arange(len(X))
+    kernels.query_distances(
+        samples.flat, samples.starts, np.float32(w**2), samples.flat[5 * i : 5 * i + 5], d
+    )
+    kernels_margin.simba_step(samples.flat, samples.starts, groups, 0, y, order[0], d, True, 1.5, 1.0, got)
+    for f in range(5):
+        up, down = w + h * (np.arange(5) == f), w - h * (np.arange(5) == f)
+        values = [slow.utility(slow.margin(X, y, v, i, banned), "sigmoid", 1.5) for v in (up, down)]
+        assert got[f] - w[f] == pytest.approx((values[0] - values[1]) / (2 * h), abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["random", "constant column", "duplicate columns", "duplicate rows"])
+@pytest.mark.parametrize("utility", ["linear", "zero-one", "sigmoid"])
+def test_gflip(kind, utility):
+    X, y, _, banned = make(kind, m=24, n=4)
+    rng = np.random.RandomState(5)
+    orders = [rng.permutation(4) for _ in range(20)]
+    expected, n_passes = slow.gflip(X, y, orders, utility, 2.0, banned, np.zeros(4, bool))
+    selector = GFlip(utility=utility, beta=2.0, n_starts=1, random_state=5).fit(X, y)
+    np.testing.assert_array_equal(selector.get_support(), expected)
+    assert selector.n_passes_ == n_passes
+    e = slow.evaluation(X, y, expected.astype(float), utility, 2.0, banned)
+    assert selector.evaluation_ == pytest.approx(e)
+    for f in range(4):
+        flipped = expected.copy()
+        flipped[f] = not flipped[f]
+        after = slow.evaluation(X, y, flipped.astype(float), utility, 2.0, banned)
+        worth = e - after if expected[f] else after - e
+        assert selector.scores_[f] == pytest.approx(worth, abs=1e-6)
+
+
+def test_gflip_of_windows_and_trials():
+    samples, X, y, _, trial, banned = windows()
+    rng = np.random.RandomState(0)
+    orders = [rng.permutation(6) for _ in range(20)]
+    expected, _ = slow.gflip(X, y, orders, "linear", 1.0, banned, np.zeros(6, bool))
+    got = GFlip(n_starts=1, random_state=0).fit(samples, y, groups=trial)
+    np.testing.assert_array_equal(got.get_support(), expected)
+
+
+# -------------------------------------------------------------------------------------------------- search
+
+
+def scorer(penalty, m):
+    if penalty == "aic":
+        return lambda loss, n: m * np.log(loss) + 2 * n
+    if penalty == "bic":
+        return lambda loss, n: m * np.log(loss) + n * np.log(m)
+    return lambda loss, n: loss + penalty * n
+
+
+@pytest.mark.parametrize("direction", [ForwardSelection, BackwardElimination])
+@pytest.mark.parametrize("penalty", [0.0, 0.05, "aic", "bic"])
+@pytest.mark.parametrize("kind", ["random", "tied", "offset"])
+def test_search(direction, penalty, kind):
+    X, _, Y, banned = make(kind, m=30)
+    units = [[f] for f in range(5)]
+    loss = lambda features: slow.soft_knn_loss(X, Y, features, 6, 0.5, True, banned)  # noqa: E731
+    chosen, path = slow.search(loss, units, scorer(penalty, 30), direction is ForwardSelection)
+    selector = direction(n_neighbors=6, penalty=penalty).fit(X, Y)
+    assert [step.unit for step in selector.steps_[1:]] == path
+    assert selector.get_support(indices=True).tolist() == sorted(chosen)
+    assert selector.loss_curve_[-1] == pytest.approx(loss(sorted(chosen)), abs=1e-5)
+
+
+@pytest.mark.parametrize("direction", [ForwardSelection, BackwardElimination])
+def test_search_by_groups_of_windows_and_trials(direction):
+    samples, X, _, Y, trial, banned = windows()
+    labels = np.array(["b", "a", "b", "a", "c", "c"])
+    units = [[1, 3], [0, 2], [4, 5]]
+    loss = lambda features: slow.soft_knn_loss(X, Y, features, 5, 0.5, True, banned)  # noqa: E731
+    chosen, path = slow.search(loss, units, scorer(0.0, 40), direction is ForwardSelection, size=2)
+    selector = direction(2, n_neighbors=5, feature_groups=labels).fit(samples, Y, groups=trial)
+    assert [step.unit for step in selector.steps_[1:]] == ["abc"[u] for u in path]
+    assert selector.get_support(indices=True).tolist() == sorted(f for u in chosen for f in units[u])
+    assert selector.transform(samples).shape == (40, 4)
+
+
+@pytest.mark.parametrize("direction", [ForwardSelection, BackwardElimination])
+@pytest.mark.parametrize("cv", [None, KFold(3)])
+def test_search_with_an_estimator(direction, cv):
+    X, _, Y, _ = make("random", m=30)
+
+    def loss(features):
+        if not len(features):
+            return np.inf
+        errors = []
+        for train, test in [(slice(None), slice(None))] if cv is None else cv.split(X):
+            model = LinearRegression().fit(X[train][:, features], Y[train])
+            error = ((Y[test] - model.predict(X[test][:, features])) ** 2).mean(axis=0)
+            errors.append((error / Y.var(axis=0)).mean())
+        return np.mean(errors)
+
+    forward = direction is ForwardSelection
+    chosen, path = slow.search(loss, [[f] for f in range(5)], scorer("aic", 30), forward)
+    selector = direction(estimator=LinearRegression(), cv=cv, penalty="aic").fit(X, Y)
+    assert [step.unit for step in selector.steps_[1:]] == path
+    assert selector.get_support(indices=True).tolist() == sorted(chosen)
+
+
+def test_search_with_a_classifier_and_a_scorer():
+    X, _, _, _ = make("random", m=60)
+    y = np.where(X[:, 3] > 0, "left", "right")
+    for scoring in (None, "roc_auc"):
+        selector = ForwardSelection(1, LogisticRegression(), scoring=scoring, cv=3).fit(X, y)
+        assert selector.get_support(indices=True).tolist() == [3]
+    assert ForwardSelection(1).fit(X, y).get_support(indices=True).tolist() == [3]
+
+
+def test_must_include_and_progress():
+    X, _, Y, _ = make("random")
+    seen = []
+    selector = ForwardSelection(3, include=[1], callback=seen.append).fit(X, Y)
+    assert selector.order_[0] == 1
+    assert [step.n_features for step in seen] == [1, 2, 3]
+    assert seen == selector.steps_
+    kept = BackwardElimination(2, include=[1, 3]).fit(X, Y)
+    assert kept.get_support(indices=True).tolist() == [1, 3]
+    assert kept.order_[:2].tolist() == [1, 3]
+    assert ForwardSelection(2, include=["b"], feature_groups=list("aabbc")).fit(X, Y).ranking_[2] == 1
+    with pytest.raises(ValueError, match="include names 9"):
+        ForwardSelection(include=[9]).fit(X, Y)
+    with pytest.raises(ValueError, match="n_features_to_select is 1"):
+        ForwardSelection(1, include=[1, 3]).fit(X, Y)
+
+
+@pytest.mark.parametrize("penalty", ["cic", -1.0, None, np.inf])
+def test_wrong_penalties_are_named(penalty):
+    with pytest.raises(ValueError, match="penalty"):
+        ForwardSelection(penalty=penalty).fit(*make("random")[:2])
+
+
+def test_search_with_the_folds_of_a_splitter():
+    samples, X, _, Y, trial, _ = windows()
+    target = Y[:, 0]
+    for cv in (GroupKFold(3), BlockedKFold(3)):
+        seen = ForwardSelection(2, LinearRegression(), cv=cv).fit(samples, target, groups=trial)
+        folds = list(cv.split(samples, target, trial))
+        errors = [
+            (
+                (target[test] - LinearRegression().fit(X[train][:, c], target[train]).predict(X[test][:, c]))
+                ** 2
+            ).mean()
+            for c in [seen.get_support(indices=True)]
+            for train, test in folds
+        ]
+        assert seen.loss_curve_[-1] == pytest.approx(np.mean(errors) / target.var(), rel=1e-5)
+
+
+def test_any_number_of_threads():
+    samples, _, y, Y, trial, _ = windows()
+    selectors = (SKS(), ReliefF(), GFlip(random_state=0), ForwardSelection(2), BackwardElimination(2))
+    before, seen = numba.get_num_threads(), set()
+    for threads in range(1, numba.config.NUMBA_NUM_THREADS + 1):
+        numba.set_num_threads(threads)
+        fits = [s.fit(samples, y if s.target == "classes" else Y, trial) for s in selectors]
+        seen.add(b"".join(fit.weights_.tobytes() + fit.order_.tobytes() for fit in fits))
+    numba.set_num_threads(before)
+    assert len(seen) == 1
+
+
+def test_whole_numbers_are_classes_for_a_search_unless_said_otherwise():
+    X, _, _, _ = make("random", m=60)
+    y = np.where(X[:, 3] > 1, 7, np.where(X[:, 3] < -1, 7, 1))
+    names = np.array(["near", "far"])[(y == 7).astype(int)]
+    losses = [ForwardSelection(2).fit(X, target).loss_curve_ for target in (y, names)]
+    np.testing.assert_allclose(losses[0], losses[1])
+    plain = ForwardSelection(2, discrete_target=False).fit(X, y)
+    np.testing.assert_allclose(plain.loss_curve_, ForwardSelection(2).fit(X, y.astype(float)).loss_curve_)
+    with pytest.raises(ValueError, match="discrete_target"):
+        ForwardSelection(discrete_target="no").fit(X, y)
