@@ -15,7 +15,7 @@ from neurofs.tuning import Holdout, best_by_turns, best_of_all, hold_out
 FAST = {
     "gradient_boosting": {"max_trees": 20, "library": "sklearn"},
     "mlp": {"max_epochs": 3, "hidden": (8,)},
-    "kalman": {},
+    "local_linear": {"n_neighbors": 40, "beta": 0.25},
 }
 
 

@@ -101,6 +101,11 @@ def test_unknown_names_are_explained(problem):
         run_league(["other"])
 
 
+def test_a_missing_folder_is_explained(tmp_path):
+    with pytest.raises(UsageError, match="NEUROFS_SHARED_DATA"):
+        run_league(["chewie"], folder=tmp_path / "absent")
+
+
 def test_every_promise_is_a_row():
     assert set(GOALS) | set(league.RIVALS) <= set(ROWS)
     assert all(set(goals) == set(RECORDINGS) for goals in GOALS.values())
@@ -110,7 +115,7 @@ def test_the_network_learns(problem):
     pytest.importorskip("torch")
     from neurofs.bench.lstm import LSTM
 
-    decoder = LSTM(problem.n_channels, n_units=16, max_epochs=40)
+    decoder = LSTM(problem.n_channels, n_units=8, max_epochs=40)
     decoder.fit(problem.samples[:150], problem.y[:150])
     assert decoder.predict(problem.samples[155:]).shape == (44, 2)
     assert decoder.score(problem.samples[155:], problem.y[155:]) > 0.2

@@ -137,6 +137,8 @@ def run_league(
     """Run the league on the recordings of `folder`, all or those named; see `run_problem`."""
     names = _known("recording", recordings, RECORDINGS)
     folder = shared_data() if folder is None else folder
+    if not folder.is_dir():
+        raise UsageError(f"no folder {folder} with the recordings; name it in NEUROFS_SHARED_DATA")
     tables = [run_problem(RECORDINGS[name](folder), rows, n_jobs, report) for name in names]
     return pd.concat(tables, ignore_index=True)
 
