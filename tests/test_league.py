@@ -5,12 +5,10 @@ from sklearn.linear_model import Ridge as SklearnRidge
 
 from neurofs.bench import league
 from neurofs.bench.league import GOALS, ROWS, league_rows, render_league, run_league, run_problem
-from neurofs.bench.recordings import RECORDINGS, Problem, shared_data
+from neurofs.bench.recordings import RECORDINGS, Problem
 from neurofs.errors import UsageError
 from neurofs.samples import Samples
 from neurofs.tuning import hold_out
-
-needs_data = pytest.mark.skipif(not shared_data().exists(), reason="no recordings in ../shared/data")
 
 
 @pytest.fixture(scope="module")
@@ -121,11 +119,10 @@ def test_the_network_learns(problem):
     assert decoder.score(problem.samples[155:], problem.y[155:]) > 0.2
 
 
-@needs_data
 @pytest.mark.shared_data
-def test_ridge_on_chewie_by_scikit_learn():
-    scores = run_league(["chewie"], ["ridge"], report=lambda line: None)
-    problem = RECORDINGS["chewie"](shared_data())
+def test_ridge_on_chewie_by_scikit_learn(shared_data):
+    scores = run_league(["chewie"], ["ridge"], shared_data, report=lambda line: None)
+    problem = RECORDINGS["chewie"](shared_data)
     X, y = np.asarray(problem.samples, dtype=np.float64), problem.y
     expected = []
     for train, test in problem.folds():
@@ -147,11 +144,10 @@ def _sklearn_ridge(X, y, ridge):
     return SklearnRidge(alpha=ridge * len(X) * X.var(axis=0).mean()).fit(X, y)
 
 
-@needs_data
 @pytest.mark.shared_data
-def test_recordings_have_the_expected_shape():
-    for name, shape in {"stevenson": (7759, 1960), "chewie": (1322, 522), "a2929": (5284, 150)}.items():
-        problem = RECORDINGS[name](shared_data())
+def test_recordings_have_the_expected_shape(shared_data):
+    for name, shape in {"stevenson": (7759, 1960), "chewie": (1322, 522), "a2929": (5293, 150)}.items():
+        problem = RECORDINGS[name](shared_data)
         assert problem.samples.shape == shape
         assert problem.y.shape == (shape[0], 2)
         assert np.isfinite(problem.y).all()

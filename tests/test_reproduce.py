@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import pytest
 
-from neurofs.bench.recordings import RECORDINGS, Problem, shared_data
+from neurofs.bench.recordings import RECORDINGS, Problem
 from neurofs.errors import InputError, UsageError
 from neurofs.reproduce import navot2005, planted, prefixes, reproduce
 from neurofs.samples import Samples
@@ -78,10 +78,8 @@ def test_prefixes_without_the_recording(monkeypatch, tmp_path):
 
 
 @pytest.mark.shared_data
-def test_prefixes_of_a_recording():
-    if not (shared_data() / "stevenson2011_m1.mat").exists():
-        pytest.skip("no ../shared/data")
-    whole = RECORDINGS["stevenson"](shared_data())
+def test_prefixes_of_a_recording(shared_data):
+    whole = RECORDINGS["stevenson"](shared_data)
     part = Problem("part", whole.samples[:2000], whole.y[:2000], whole.outputs, whole.n_channels)
     table = prefixes.run(repetitions=2, sizes=[20, 50, 100, 200], problem=part)
     means = table.groupby(["method", "n"])["mse"].mean().unstack("method")

@@ -9,8 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
+from neurofs.loaders import load
+from neurofs.recording import Recording
 from neurofs.samples import Samples
 from neurofs.splits import BlockedKFold
+from neurofs.tensor import build_tensor, to_samples
 
 __all__ = ["RECORDINGS", "Problem", "shared_data"]
 
@@ -39,55 +42,28 @@ def shared_data() -> Path:
 
 def read_stevenson(folder: Path) -> Problem:
     """Monkey M1/PMd, center-out: 50 ms counts summed in pairs, 10 lags, mean hand velocity of each 100 ms."""
-    from scipy.io import loadmat
-
-    file = loadmat(folder / "stevenson2011_m1.mat", variable_names=["spikes", "handVel"])
-    spikes, velocity = file["spikes"].T.astype(np.float32), file["handVel"][:2].T
-    n_bins = len(spikes) // 2
-    counts = spikes[: 2 * n_bins].reshape(n_bins, 2, -1).sum(axis=1)
-    velocity = velocity[: 2 * n_bins].reshape(n_bins, 2, 2).mean(axis=1)
-    return _windows("stevenson", counts, velocity, 10, ("velocity x", "velocity y"))
+    recording = load(folder / "stevenson2011_m1.mat", trials=False)
+    return _make_problem("stevenson", recording, ["handVel:x", "handVel:y"], 10)
 
 
 def read_chewie(folder: Path) -> Problem:
     """Monkey M1, center-out: 100 ms counts, 3 lags that stay inside a trial, hand velocity."""
-    with np.load(folder / "chewie_20131003_m1.npz") as file:
-        counts, velocity, trial = file["counts"], file["hand_velocity"], file["trial"]
-    rows = np.flatnonzero(trial[2:] == trial[:-2]) + 2
-    samples = Samples.from_counts(counts, 3, rows)
-    return Problem(
-        "chewie", samples, velocity[rows], ("velocity x", "velocity y"), counts.shape[1], trial[rows]
-    )
+    return _make_problem("chewie", load(folder / "chewie_20131003_m1.npz"), ["hand_velocity"], 3)
 
 
 def read_a2929(folder: Path) -> Problem:
     """Mouse thalamus awake: spikes in 100 ms bins, 10 lags, mean cosine and sine of the head direction."""
-    import h5py
-
-    with h5py.File(folder / "a2929_head_direction.nwb") as file:
-        support = file["intervals/position_time_support"]
-        start, stop = support["start_time"][0], support["stop_time"][0]
-        angle, time = (file[f"acquisition/CompassDirection/ry/{key}"][:] for key in ("data", "timestamps"))
-        spikes = np.split(file["units/spike_times"][:], file["units/spike_times_index"][:-1])
-    n_bins = int((stop - start) / 0.1)
-    counts = np.column_stack([_count(times, start, n_bins) for times in spikes])
-    samples_per_bin = _count(time, start, n_bins)
-    target = [_count(time, start, n_bins, f(angle)) / samples_per_bin for f in (np.cos, np.sin)]
-    return _windows("a2929", counts, np.column_stack(target), 10, ("cosine", "sine"))
+    return _make_problem("a2929", load(folder / "a2929_head_direction.nwb"), ["ry"], 10)
 
 
-def _count(times: np.ndarray, start: float, n_bins: int, weights: np.ndarray | None = None) -> np.ndarray:
-    """Count times, or add up their weights, in 100 ms bins from `start`."""
-    bins = np.floor((times - start) / 0.1).astype(np.int64)
-    inside = (bins >= 0) & (bins < n_bins)
-    return np.bincount(bins[inside], None if weights is None else weights[inside], minlength=n_bins)
-
-
-def _windows(
-    name: str, counts: np.ndarray, target: np.ndarray, lags: int, outputs: tuple[str, ...]
-) -> Problem:
-    """Return a continuous recording as a problem, from the first bin with a full window on."""
-    return Problem(name, Samples.from_counts(counts, lags), target[lags - 1 :], outputs, counts.shape[1])
+def _make_problem(name: str, recording: Recording, target: list[str], n_lags: int) -> Problem:
+    tensor = build_tensor(recording, target, bin_width=0.1, n_lags=n_lags)
+    rows = np.flatnonzero(tensor["valid"].values)
+    trials = tensor["trial"].values[rows] if len(recording.trials) else None
+    outputs = tuple(tensor["output"].values.tolist())
+    return Problem(
+        name, to_samples(tensor), tensor["target"].values[rows], outputs, recording.n_channels, trials
+    )
 
 
 RECORDINGS: dict[str, Callable[[Path], Problem]] = {
