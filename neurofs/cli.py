@@ -152,7 +152,45 @@ def simulate_command(out: Path, seed: int, **settings: Any) -> None:
 @click.option("--list", "show_list", is_flag=True, help="Name the experiments and their sources.")
 @click.option("--repetitions", type=click.IntRange(min=1), help="Repetitions; as published by default.")
 @click.option("--seed", default=0, show_default=True, help="Seed of all draws.")
+@click.option("--out", type=click.Path(path_type=Path), help="Also write the table to this CSV file.")
+@click.option("--figure", type=click.Path(path_type=Path), help="Where its figure goes; NAME.png by default.")
+def reproduce_command(
+    name: str | None,
+    show_list: bool,
+    repetitions: int | None,
+    seed: int,
+    out: Path | None,
+    figure: Path | None,
+) -> None:
+    """Run a published experiment again and print its figures beside ours.
+
+    \b
+    Examples:
+      neurofs reproduce --list
+      neurofs reproduce navot2005-fig2 --out fig2.csv
+      neurofs reproduce xor --figure reports/xor.png
+    """
+    from neurofs.reproduce import list_experiments, reproduce, save_figure
+
+    if show_list or name is None:
+        click.echo(list_experiments())
+        return
+    options = {} if repetitions is None else {"repetitions": repetitions}
+    table, text = reproduce(name, progress=_show_progress, seed=seed, **options)
+    if out is not None:
+        table.to_csv(out, index=False)
+    click.echo(text)
+    saved = save_figure(name, table, figure)
+    if saved is not None:
+        click.echo(f"\nfigure: {saved}")
+
+
+@main.command("bench")
+@click.argument("names", nargs=-1)
+@click.option("--league", is_flag=True, help="Decode the recordings of ../shared/data with every decoder.")
+@click.option("--recording", "recordings", multiple=True, help="League: only this recording.")
 @click.option("--jobs", default=1, show_default=True, help="League: folds decoded at the same time.")
+@click.option("--row", "rows", multiple=True, help="League: only this decoder.")
 @click.option(
     "--out", type=click.Path(path_type=Path), help="League: also write all scores to this CSV file."
 )
