@@ -151,18 +151,24 @@ def run_problem(
     Returns a tidy table: recording, decoder, fold, output, r2, weights_seconds (RGS, shared by the rows of a
     fold), fit_seconds, predict_seconds (CPU seconds), memory_mb (growth of the resident memory at its peak,
     fitting and predicting), overlaps (pairs of training and test samples that share raw data: 0). With
-    n_jobs > 1, folds run in processes of their own; scores do not depend on it.
+    n_jobs > 1, fits run in processes of their own; scores do not depend on it.
     """
     chosen = _installed(_known("row", rows, ROWS), report)
-    tasks = [delayed(_run_fold)(problem, chosen, fold, *split) for fold, split in enumerate(problem.folds())]
-    records: list[dict[str, Any]] = []
-    for done in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks):
-        for record in done:
-            records.append(record)
-            if record["output"] == problem.outputs[0]:
-                report(_progress(record, done))
-    table = pd.DataFrame(records)
-    return table.sort_values(["decoder", "fold"], kind="stable", ignore_index=True)
+    splits = list(problem.folds())
+    weighings = _weigh_folds(problem, [train for train, _ in splits], chosen, n_jobs)
+    tasks = [
+        delayed(_run_row)(problem, name, fold, *split, weighings[fold][ROWS[name].weights])
+        for fold, split in enumerate(splits)
+        for name in chosen
+    ]
+    results: dict[int, dict[str, Result]] = {fold: {} for fold in range(len(splits))}
+    for fold, name, result in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks):
+        results[fold][name] = result
+        report(_progress(problem, fold, name, result, splits[fold][1]))
+    records = [
+        r for fold, split in enumerate(splits) for r in _score_fold(problem, fold, *split, results[fold])
+    ]
+    return pd.DataFrame(records).sort_values(["decoder", "fold"], kind="stable", ignore_index=True)
 
 
 def _known(what: str, names: Sequence[str] | None, known: Mapping[str, Any]) -> list[str]:
@@ -184,34 +190,57 @@ def _installed(names: Sequence[str], report: Report) -> list[str]:
 # ------------------------------------------------------------------------------------------------- one fold
 
 
-def _run_fold(
-    problem: Problem, rows: Sequence[str], fold: int, train: np.ndarray, test: np.ndarray
-) -> list[dict[str, Any]]:
-    """Fit and score every row on one fold."""
-    trials = None if problem.trials is None else problem.trials[train]
-    data = (problem.samples[train], problem.y[train], trials)
-    overlaps = overlap_audit(problem.samples, train, test)
-    queries, truth = problem.samples[test], problem.y[test]
-    weighings, seconds = _weigh(data, {ROWS[name].weights for name in rows})
-    predictions: dict[str, np.ndarray] = {}
-    costs: dict[str, dict[str, float]] = {}
+@dataclass(frozen=True, eq=False)
+class Weighing:
+    """Weights and hold-outs as `fit` takes them, and the CPU seconds they took."""
 
-    for name in rows:
-        entry = ROWS[name]
-        predictions[name], costs[name] = _measure(
-            entry.make(problem), data, weighings[entry.weights], queries
-        )
-        costs[name]["weights_seconds"] = seconds[entry.weights]
+    arguments: tuple[Any, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a row predicted for the test part of a fold, and what it cost."""
+
+    predicted: np.ndarray
+    costs: dict[str, float]
+
+
+def _training_data(problem: Problem, train: np.ndarray) -> tuple[Any, ...]:
+    trials = None if problem.trials is None else problem.trials[train]
+    return problem.samples[train], problem.y[train], trials
+
+
+def _run_row(
+    problem: Problem, name: str, fold: int, train: np.ndarray, test: np.ndarray, weighing: Weighing
+) -> tuple[int, str, Result]:
+    """Fit one row on one fold and predict."""
+    data, queries = _training_data(problem, train), problem.samples[test]
+    predicted, costs = _measure(ROWS[name].make(problem), data, weighing.arguments, queries)
+    return fold, name, Result(predicted, costs | {"weights_seconds": weighing.seconds})
+
+
+def _score_fold(
+    problem: Problem, fold: int, train: np.ndarray, test: np.ndarray, results: dict[str, Result]
+) -> Iterator[dict[str, Any]]:
+    """Yield the scores of every row of a fold, and of the averages of rows."""
+    overlaps = overlap_audit(problem.samples, train, test)
     for name, members in AVERAGES.items():
-        if set(members) <= set(predictions):
-            predictions[name] = np.mean([predictions[member] for member in members], axis=0)
-            costs[name] = _joint_cost([costs[member] for member in members])
-    return [
-        {"recording": problem.name, "decoder": name, "fold": fold, "output": output, "r2": r2, **costs[name]}
-        | {"overlaps": overlaps}
-        for name, predicted in predictions.items()
-        for output, r2 in zip(problem.outputs, r_squared(truth, predicted), strict=True)
-    ]
+        if set(members) <= set(results):
+            parts = [results[member] for member in members]
+            mean = np.mean([part.predicted for part in parts], axis=0)
+            results = results | {name: Result(mean, _joint_cost([part.costs for part in parts]))}
+    for name, result in results.items():
+        for output, r2 in zip(problem.outputs, r_squared(problem.y[test], result.predicted), strict=True):
+            yield {
+                "recording": problem.name,
+                "decoder": name,
+                "fold": fold,
+                "output": output,
+                "r2": r2,
+                **result.costs,
+                "overlaps": overlaps,
+            }
 
 
 def _joint_cost(costs: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -221,22 +250,40 @@ def _joint_cost(costs: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {**table[["fit_seconds", "predict_seconds"]].sum().to_dict(), **once.to_dict()}
 
 
-def _weigh(data: tuple[Any, ...], kinds: set[str]) -> tuple[dict[str, Any], dict[str, float]]:
-    """Return the weights and hold-outs of each kind, as `fit` takes them, and the CPU seconds they took."""
-    weighings: dict[str, Any] = {"unit": ()}
-    seconds = {"unit": 0.0}
-    if kinds - {"unit"}:
-        start = time.process_time()
-        weighings["common"] = _fit_rgs(*data)
-        seconds["common"] = time.process_time() - start
-    if "own" in kinds:
-        start = time.process_time()
-        weighings["own"] = _mix_in_own(*weighings["common"], *data)
-        seconds["own"] = seconds["common"] + time.process_time() - start
-    return weighings, seconds
+def _weigh_folds(
+    problem: Problem, trains: Sequence[np.ndarray], rows: Sequence[str], n_jobs: int
+) -> list[dict[str, Weighing]]:
+    """Return for each fold the weighings of every kind that the rows ask for."""
+    kinds = {ROWS[name].weights for name in rows}
+    fits = [_fit_common] * bool(kinds - {"unit"}) + [_fit_separate] * ("own" in kinds)
+    tasks = [delayed(_timed)(fit, *_training_data(problem, train)) for train in trains for fit in fits]
+    done = Parallel(n_jobs=n_jobs)(tasks)
+    parts = [done[i * len(fits) : (i + 1) * len(fits)] for i in range(len(trains))]
+    return [_make_weighings(part) for part in parts]
 
 
-def _fit_rgs(train: Samples, y: np.ndarray, trials: Any) -> tuple[np.ndarray, list[Holdout]]:
+def _timed(fit: Callable[..., Any], *data: Any) -> tuple[Any, float]:
+    start = time.process_time()
+    return fit(*data), time.process_time() - start
+
+
+def _make_weighings(fitted: Sequence[tuple[Any, float]]) -> dict[str, Weighing]:
+    """Return unit weights, the common ones, and the root mean square of those and each output's own.
+
+    The parameters of the latter are chosen in the common metric, which saves many fits.
+    """
+    weighings = {"unit": Weighing((), 0.0)}
+    if fitted:
+        (common, holdouts), seconds = fitted[0]
+        weighings["common"] = Weighing((common, holdouts), seconds)
+    if len(fitted) > 1:
+        separate, more = fitted[1]
+        own = np.sqrt((separate**2 + common**2) / 2)
+        weighings["own"] = Weighing((own, holdouts), seconds + more)
+    return weighings
+
+
+def _fit_common(train: Samples, y: np.ndarray, trials: Any) -> tuple[np.ndarray, list[Holdout]]:
     """Return the common weights of the training part, and its hold-outs with weights of their own."""
 
     def fit_weights(X: Samples, y: np.ndarray, groups: Any) -> np.ndarray:
@@ -245,13 +292,10 @@ def _fit_rgs(train: Samples, y: np.ndarray, trials: Any) -> tuple[np.ndarray, li
     return fit_weights(train, y, trials), hold_out(train, y, fit_weights, trials)
 
 
-def _mix_in_own(
-    common: np.ndarray, holdouts: list[Holdout], train: Samples, y: np.ndarray, trials: Any
-) -> tuple[np.ndarray, list[Holdout]]:
-    """Return one metric per output; its parameters are chosen in the common metric, which saves many fits."""
+def _fit_separate(train: Samples, y: np.ndarray, trials: Any) -> np.ndarray:
+    """Return one set of weights per output."""
     rgs = RGS(multi_output="separate", **RGS_SETTINGS).fit(train, y, trials)
-    own = _unit_mean_square(rgs.output_weights_)
-    return np.sqrt((own**2 + common**2) / 2), holdouts
+    return _unit_mean_square(rgs.output_weights_)
 
 
 def _unit_mean_square(weights: np.ndarray) -> np.ndarray:
@@ -300,11 +344,10 @@ def _status(field: str) -> float:
 # --------------------------------------------------------------------------------------------------- tables
 
 
-def _progress(record: Mapping[str, Any], done: Sequence[Mapping[str, Any]]) -> str:
+def _progress(problem: Problem, fold: int, name: str, result: Result, test: np.ndarray) -> str:
     """Return one line on a decoder and a fold."""
-    same = [r["r2"] for r in done if r["decoder"] == record["decoder"]]
-    where = f"{record['recording']} fold {record['fold']} {record['decoder']}"
-    return f"{where}: R² {np.mean(same):.3f}, {record['fit_seconds']:.1f} s"
+    r2 = float(np.mean(r_squared(problem.y[test], result.predicted)))
+    return f"{problem.name} fold {fold} {name}: R² {r2:.3f}, {result.costs['fit_seconds']:.1f} s"
 
 
 def summarise(scores: pd.DataFrame) -> pd.DataFrame:
