@@ -6,7 +6,6 @@ refused, and the size that a data set declares is checked before anything is all
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,10 +15,10 @@ import h5py
 import numpy as np
 
 from neurofs.errors import InputError, printable
+from neurofs.loaders.sizes import memory_size
 
 __all__ = [
     "as_text",
-    "available_memory",
     "check_size",
     "children",
     "get_child",
@@ -33,14 +32,6 @@ SMALL = 64 * 2**20
 
 MAX_RATIO = 2000
 """No lossless filter of HDF5 shrinks data more than this, so a larger declared size is a lie."""
-
-
-def available_memory() -> int:
-    """Return the bytes of memory of this machine (8 GiB where the system does not tell)."""
-    names = getattr(os, "sysconf_names", {})
-    if "SC_PHYS_PAGES" in names and "SC_PAGE_SIZE" in names:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return 8 * 2**30
 
 
 @contextmanager
@@ -107,7 +98,7 @@ def check_size(dataset: h5py.Dataset) -> None:
         raise InputError(where, "data stored in this file", "virtual or external storage", remedy)
     declared = dataset.size * max(dataset.dtype.itemsize, 1) if dataset.size else 0
     stored = dataset.id.get_storage_size()
-    if declared > available_memory():
+    if declared > memory_size():
         found = f"{declared / 2**30:.4g} GiB declared"
         raise InputError(
             where, "data that fits in memory", found, "Use a part of the recording or a larger machine."

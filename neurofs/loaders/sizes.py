@@ -14,7 +14,7 @@ from pathlib import Path
 
 from neurofs.errors import InputError
 
-__all__ = ["Budget", "count_bytes", "hash_file"]
+__all__ = ["Budget", "count_bytes", "hash_file", "memory_size"]
 
 HARMLESS = 64 * 2**20
 """Bytes that one part may hold whatever it takes on disk: constant data compress without limit."""
@@ -36,7 +36,7 @@ declared. Read it on a larger machine, or store less.
     """
 
     def __init__(self, limit: int | None = None) -> None:
-        self.limit = _half_of_memory() if limit is None else limit
+        self.limit = memory_size() // 2 if limit is None else limit
         self.n_bytes = self.n_parts = 0
 
     def take(self, where: str, n_bytes: int, n_stored: int) -> None:
@@ -86,8 +86,9 @@ def hash_file(*paths: Path) -> str:
     return digest.hexdigest()
 
 
-def _half_of_memory() -> int:
+def memory_size() -> int:
+    """Return the bytes of memory of this machine, 16 GiB where the system does not tell."""
     try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):  # not a POSIX system
-        return 8 * 2**30
+        return 16 * 2**30
