@@ -204,7 +204,7 @@ def bench_command(
 ) -> None:
     """Measure speed and memory against the peers, as ratios in one run.
 
-    NAMES: data, core, selectors; all by default.
+    NAMES: data, kernels, selectors; all by default.
 
     \b
     Examples:

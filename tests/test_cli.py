@@ -116,7 +116,7 @@ def test_reproduce_lists_and_runs_experiments(tmp_path):
 def test_bench_refuses_unknown_names():
     result = run("bench", "nothing")
     assert result.exit_code == 2
-    assert "choose one of data, core" in result.stderr
+    assert "choose one of data, kernels" in result.stderr
 
 
 def test_help_imports_nothing_heavy():

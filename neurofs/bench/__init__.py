@@ -12,7 +12,7 @@ __all__ = ["BENCHES", "measure"]
 
 BENCHES = {
     "data": "neurofs.bench.data:measure_data",
-    "core": "neurofs.bench.core:measure_core",
+    "kernels": "neurofs.bench.kernels:measure_kernels",
     "selectors": "neurofs.bench.selectors:measure_selectors",
 }
 

@@ -24,7 +24,7 @@ import numpy as np
 from neurofs.bench.peers import measure_peers
 from neurofs.bench.row import Row
 
-__all__ = ["measure_core"]
+__all__ = ["measure_kernels"]
 
 M, CHANNELS, LAGS, K = 4040, 64, 10, 50
 ENOUGH = 1.0  # seconds after which a measurement is no longer repeated
@@ -44,7 +44,7 @@ void distances(const float *flat, const long *starts, const float *w2, const flo
 """
 
 
-def measure_core() -> Iterator[Row]:
+def measure_kernels() -> Iterator[Row]:
     """Yield the rows of the table, one by one; heavy libraries are loaded on the way."""
     import numba
     import sklearn.neighbors  # noqa: F401  (libraries loaded after the limit would not obey it)
@@ -290,7 +290,7 @@ def _memory_rows() -> Iterator[Row]:
 def run_alone(task: str) -> dict[str, float]:
     """Run one of the tasks below in a fresh process, on one core, and return what it measured."""
     single = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-    command = [sys.executable, "-m", "neurofs.bench.core", task]
+    command = [sys.executable, "-m", "neurofs.bench.kernels", task]
     answer = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **single})
     return json.loads(answer.stdout)
 

@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import pytest
 
-from neurofs.bench import core
+from neurofs.bench import kernels as speed
 from neurofs.bench.peers import PEERS, measure_peers
 
 pytestmark = pytest.mark.skipif(
@@ -13,19 +13,22 @@ pytestmark = pytest.mark.skipif(
 
 
 def test_the_numpy_forms_compute_the_same_epoch():
-    samples, Y = core.make_session(200, channels=4, jitter=0.5)
+    samples, Y = speed.make_session(200, channels=4, jitter=0.5)
     X, rows = np.asarray(samples), np.arange(0, 200, 11)
-    ours = core.epoch(samples, Y, rows, batch=1)
-    for rival in (core.numpy_epoch(samples, X, X * X, Y, rows), core.numpy_epoch(samples, X, None, Y, rows)):
+    ours = speed.epoch(samples, Y, rows, batch=1)
+    for rival in (
+        speed.numpy_epoch(samples, X, X * X, Y, rows),
+        speed.numpy_epoch(samples, X, None, Y, rows),
+    ):
         np.testing.assert_allclose(rival, ours, rtol=0.01)
     assert np.ptp(ours) > 0.1
 
 
 def test_the_c_loop_computes_the_same_distances(tmp_path):
-    loop = core.compile_c(tmp_path)
+    loop = speed.compile_c(tmp_path)
     if loop is None:
         pytest.skip("no C compiler")
-    samples, _ = core.make_session(30, channels=4)
+    samples, _ = speed.make_session(30, channels=4)
     x, out, w2 = np.asarray(samples)[3], np.empty(30, np.float32), np.full(40, 0.5, np.float32)
     loop(samples.flat, samples.starts, w2, x, out)
     np.testing.assert_allclose(out, ((np.asarray(samples) - x) ** 2) @ w2, rtol=1e-5)
@@ -34,10 +37,10 @@ def test_the_c_loop_computes_the_same_distances(tmp_path):
 def test_scikit_learns_knn_predicts_the_same():
     from neurofs.metric import prefix_curve
 
-    samples, Y = core.make_session(200, channels=4, jitter=0.5)
+    samples, Y = speed.make_session(200, channels=4, jitter=0.5)
     X = np.asarray(samples)
-    ours = prefix_curve(X[:150], Y[:150], X[150:], order=np.arange(40), sizes=[40], k=core.K)
-    assert core.agreement(ours[0], core.sklearn_knn(X[:150], Y[:150], X[150:])) == 1
+    ours = prefix_curve(X[:150], Y[:150], X[150:], order=np.arange(40), sizes=[40], k=speed.K)
+    assert speed.agreement(ours[0], speed.sklearn_knn(X[:150], Y[:150], X[150:])) == 1
 
 
 def test_missing_peers_are_skipped_by_name(monkeypatch):
