@@ -29,7 +29,7 @@ from neurofs.inspection import PARTLY, find_duplicates, presence
 from neurofs.recording import Recording, find_gaps
 from neurofs.target import list_conditions
 
-__all__ = ["describe_session"]
+__all__ = ["describe_session", "fill_session"]
 
 BEFORE, AFTER = 0.5, 1.0
 """Seconds of the raster before and after movement onset."""
@@ -79,6 +79,27 @@ def describe_session(recording: Recording, tensor: xr.Dataset, channels: Sequenc
         attrs={"name": recording.name, "duration": recording.duration},
     )
     return described.merge(_make_raster(recording, tensor, channels), combine_attrs="no_conflicts")
+
+
+def fill_session(session: xr.Dataset, channels: Sequence[str] | np.ndarray) -> xr.Dataset:
+    """Return the session with whatever is missing in it filled with unknowns, so that a report can show it.
+
+    >>> fill_session(xr.Dataset(), ["a", "b"])["rate"].values
+    array([nan, nan])
+    """
+    n = len(channels)
+    unknown, empty, no = np.full(n, np.nan), np.full(n, "", dtype=object), np.zeros(n, dtype=bool)
+    values: dict[str, tuple[str | tuple[str, ...], np.ndarray]] = {
+        **dict.fromkeys(("rate", "presence", "fano", "x", "y"), ("channel", unknown)),
+        **dict.fromkeys(("silent", "partly_active"), ("channel", no)),
+        **dict.fromkeys(("duplicate_of", "electrode", "kind"), ("channel", empty)),
+        **{name: ("trial", np.empty(0)) for name in ("trial_start", "trial_stop")},
+        **{name: ("gap", np.empty(0)) for name in ("gap_start", "gap_stop")},
+        "raster": (("raster_channel", "event", "raster_time"), np.empty((0, 0, 0), np.float32)),
+    }
+    if all(name in session for name in values):
+        return session
+    return xr.Dataset(values, coords={"channel": np.asarray(channels)})
 
 
 def _describe_channels(r: Recording, tensor: xr.Dataset) -> dict[str, tuple]:
