@@ -15,8 +15,8 @@ import click
 
 from neurofs import __version__
 from neurofs.commands.decode import decode_command
-from neurofs.commands.report import report_command
 from neurofs.commands.options import OptionsCommand, read_given
+from neurofs.commands.report import report_command
 from neurofs.errors import NeurofsError
 
 __all__ = ["main"]

@@ -135,12 +135,11 @@ def _show_long(text: object) -> str:
 def format_number(value: float, digits: int = 3) -> str:
     """Return a number for people, with so many decimals; very small ones keep two digits.
 
-    >>> format_number(0.83456), format_number(0.00042), format_number(1234, 0), format_number(15.25, 1)
-    ('0.835', '0.00042', '1,234', '15.2')
+    >>> format_number(0.83456), format_number(0.00042), format_number(1234, 0), format_number(-15.25, 1)
+    ('0.835', '0.00042', '1,234', '−15.2')
     """
-    if value and abs(value) < 10**-digits:
-        return f"{value:.2g}"
-    return f"{value:,.{digits}f}"
+    small = value and abs(value) < 10**-digits
+    return (f"{value:.2g}" if small else f"{value:,.{digits}f}").replace("-", "−")
 
 
 def show_table(table: Table) -> dict[str, Any]:
@@ -205,9 +204,9 @@ _CROSS = "M12.5 3.5l5 5M17.5 3.5l-5 5"
 def show_key(key: Key, styles: Styles) -> dict[str, Any]:
     """Return an entry of a legend, drawn like matplotlib draws the line."""
     dashes = {"--": "6 3", ":": "2 2", "-.": "6 2 1.5 2", "-": ""}
-    dash = dashes.get(key.line, "3 1.5") if isinstance(key.line, str) else "3 1.5 1 1.5"
+    dash = dashes.get(key.line, "3 1.5 1 1.5")
     pattern = f"; stroke-dasharray: {dash}" if dash else ""
-    line = styles.name_of(f"fill: none; stroke: {key.color}; stroke-width: 1.8{pattern}")
+    line = styles.name_of(f"fill: none; stroke: {key.color}; stroke-width: 1.8{pattern}") if key.line else ""
     crossed = key.marker not in MARKERS
     marker = f"fill: none; stroke: {key.color}; stroke-width: 1.6" if crossed else f"fill: {key.color}"
     path = MARKERS.get(key.marker, _CROSS) if key.marker else ""
@@ -251,7 +250,7 @@ def _list_numbers(summary: dict[str, Any]) -> list[dict[str, Any]]:
         detail = (
             "mean of shifted targets" if key == "chance" else ", ".join(part for part in (method, n) if part)
         )
-        low = number.get("low") if number.get("high") is not None else None
+        low = number.get("low") if number.get("high") is not None and key != "chance" else None
         shown.append({**number, "key": key, "low": low, "detail": detail})
     same = {n["key"]: n.get("method") for n in shown}
     return [n for n in shown if not (n["key"] == "best" and n.get("method") == same["reference"])]

@@ -31,7 +31,7 @@ def make_index(
 ) -> dict[str, Any]:
     """Return what the template of the index page shows."""
     claims = [*claims, *(claim for entry in entries for claim in entry.get("claims") or ())]
-    done = {str(e["name"]): e["comparison"] for e in entries if e["status"] == "done" and e.get("comparison")}
+    done = _name_apart([e for e in entries if e["status"] == "done" and e.get("comparison") is not None])
     pictures = [p for p in (_draw_wins(done), _draw_scores(done), _draw_lags(done)) if p is not None]
     n_failed = sum(entry["status"] != "done" for entry in entries)
     contents = [("claims", "Claims")] * bool(claims) + [("sessions", "Sessions")]
@@ -45,6 +45,17 @@ def make_index(
         "kinds": _make_kinds(done),
         "contents": contents + [("across", "Across sessions")] * bool(pictures),
     }
+
+
+def _name_apart(entries: Sequence[Entry]) -> dict[str, Comparison]:
+    """Return the comparisons by name; sessions of the same name are numbered."""
+    named: dict[str, Comparison] = {}
+    for entry in entries:
+        name, n = str(entry["name"]), 2
+        while name in named:
+            name, n = f"{entry['name']} ({n})", n + 1
+        named[name] = entry["comparison"]
+    return named
 
 
 def _show_claim(claim: Entry) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from neurofs.config import given_options, render_toml
 from neurofs.errors import printable
-from neurofs.feature_maps import describe_channels, find_n, list_selectors, share_by_kind
+from neurofs.feature_maps import count_channels, describe_channels, find_n, list_selectors, share_by_kind
 from neurofs.figures_maps import draw_lags, draw_positions, draw_top_maps, draw_weight_maps
 from neurofs.figures_scores import (
     draw_confusion,
@@ -208,16 +208,21 @@ def _map(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     pictures = [p for p in (draw_weight_maps(comparison), draw_top_maps(comparison)) if p is not None]
     data = encode_json(pack_maps(comparison))
     yield {"what": "maps", "pictures": [draw(p) for p in pictures], "data": data}
-    kinds, rows = share_by_kind(comparison, find_n(comparison))
+    n = find_n(comparison)
+    kinds, shares = share_by_kind(comparison, n)
+    by_kind = {row[0]: [100 * share for share in row[1:]] for row in shares}
+    counts = [(name_method(s), c, l, *by_kind.get(s, [])) for s, c, l in count_channels(comparison, n)]
     if kinds:
-        caption = f"Share of each kind of channel among the best {find_n(comparison)} features"
-        named = [(name_method(str(row[0])), *row[1:]) for row in rows]
-        yield {
-            "what": "table",
-            "item": Table(caption, ("selector", *kinds), named),
-            "sortable": False,
-            "id": "kinds-table",
-        }
+        counts.append(("all channels", comparison.weights.sizes["channel"], None, *by_kind["all channels"]))
+    columns = ("selector", "channels", "lags of each", *(f"{kind} (%)" for kind in kinds))
+    caption = f"Where the best {n} features come from; mean over folds and outputs"
+    yield {
+        "what": "table",
+        "item": Table(caption, columns, counts, 1),
+        "sortable": False,
+        "id": "kinds-table",
+    }
+    if kinds:
         yield _note("A kind whose share is above its share of all channels is preferred by the selector.")
 
 
