@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from neurofs.problem import NULL, Problem, Task
+from neurofs.problem import NULL, Problem, Task, list_tasks
 from neurofs.results import SCORE_COLUMNS, TaskResult
 from neurofs.tensor import map_features
 
@@ -33,19 +33,8 @@ def assemble_scores(problem: Problem, results: Results) -> pd.DataFrame:
 
 def list_methods(problem: Problem, results: Results) -> list[str]:
     """Return the methods in the order of the tasks, each selector followed by its decoders."""
-    found: dict[str, None] = {}
-    for task, _ in _in_order(problem, results):
-        found.update(dict.fromkeys(name for name, _ in _predictions(results[task])))
-    return list(found)
-
-
-def _in_order(problem: Problem, results: Results) -> Iterator[tuple[Task, TaskResult]]:
-    """Yield the results in the order of the list of tasks."""
-    from neurofs.problem import list_tasks
-
-    for task in list_tasks(problem):
-        if task in results and task.method != NULL:
-            yield task, results[task]
+    done = [results[task] for task in list_tasks(problem) if task in results]
+    return list(dict.fromkeys(method for result in done for method, _ in _predictions(result)))
 
 
 def _predictions(result: TaskResult) -> Iterator[tuple[str, np.ndarray]]:
@@ -95,8 +84,8 @@ def assemble_predictions(problem: Problem, results: Results) -> xr.Dataset:
     n_rows, n_outputs = problem.targets.shape
     predicted = np.full((len(methods), problem.options.n_repeats, n_outputs, n_rows), np.nan, np.float32)
     tests = {(fold.repeat, fold.fold): fold.test for fold in problem.folds}
-    for task, result in _in_order(problem, results):
-        test = tests[task.repeat, task.fold]
+    for task, result in results.items():
+        test = tests.get((task.repeat, task.fold))
         for method, values in _predictions(result):
             outputs: Any = slice(None) if task.output < 0 else task.output
             predicted[methods.index(method), task.repeat, outputs][..., test] = values.T
