@@ -13,7 +13,14 @@ from neurofs.problem import NULL, Problem, Task, list_tasks
 from neurofs.results import SCORE_COLUMNS, TaskResult
 from neurofs.tensor import map_features
 
-__all__ = ["assemble_null", "assemble_predictions", "assemble_scores", "assemble_weights", "list_methods"]
+__all__ = [
+    "assemble_null",
+    "assemble_predictions",
+    "assemble_scores",
+    "assemble_weights",
+    "list_methods",
+    "rank_channels",
+]
 
 Results = Mapping[Task, TaskResult]
 
@@ -110,3 +117,10 @@ def assemble_null(problem: Problem, results: Results) -> list[dict[str, Any]]:
     """Return the rows of the null control, by output and number of the shift."""
     tasks = sorted(task for task in results if task.method == NULL)
     return [row for task in tasks for row in results[task].rows]
+
+
+def rank_channels(weights: xr.Dataset) -> list[str]:
+    """Return the channels by the weight that the first selector gives them over all lags, largest first."""
+    first = weights["weights"].isel(selector=0)
+    total = first.sum("lag").mean([dim for dim in first.dims if dim not in ("channel", "lag")])
+    return [str(name) for name in weights["channel"].values[np.argsort(-total.values, kind="stable")]]
