@@ -118,6 +118,7 @@ class Problem:
         samples, targets = to_samples(tensor, rows), tensor["target"].values[rows]
         _check_amount(tensor, len(rows), trials, options)
         _check_targets(targets, tensor["output"].values, classes)
+        make_sizes(options, samples.n_features)
         try:
             folds = make_folds(
                 samples,
