@@ -19,7 +19,13 @@ from typing import Any
 
 import xarray as xr
 
-from neurofs.assemble import assemble_null, assemble_predictions, assemble_scores, assemble_weights
+from neurofs.assemble import (
+    assemble_null,
+    assemble_predictions,
+    assemble_scores,
+    assemble_weights,
+    rank_channels,
+)
 from neurofs.config import (
     CompareOptions,
     LoadOptions,
@@ -35,11 +41,12 @@ from neurofs.loaders import load
 from neurofs.problem import Problem, Task, list_tasks, task_key
 from neurofs.provenance import describe_provenance
 from neurofs.recording import Recording
-from neurofs.results import Comparison, TaskResult, TaskStore, save, write_atomically
+from neurofs.results import Comparison, TaskResult, TaskStore, make_folder, save, write_atomically
+from neurofs.session import describe_session
 from neurofs.summary import summarise
 from neurofs.tensor import build_tensor
 
-__all__ = ["Prepared", "compare", "decode", "finish", "prepare"]
+__all__ = ["Prepared", "compare", "decode", "finish", "prepare", "run_tasks"]
 
 Progress = Callable[[int, int], None]
 
@@ -71,7 +78,7 @@ def finish(
     scores = assemble_scores(problem, results)
     weights = assemble_weights(problem, tensor, results)
     predictions = assemble_predictions(problem, results)
-    session = xr.Dataset()
+    session = describe_session(recording, tensor, rank_channels(weights))
     summary = summarise(
         recording,
         tensor,
@@ -107,9 +114,9 @@ def decode(
     command: str = "",
 ) -> Comparison:
     """Compare on one session and write the run folder `out`, using what an earlier run left there."""
-    started, out = time.perf_counter(), Path(out)
+    started = time.perf_counter()
     prepared = prepare(options)
-    out.mkdir(parents=True, exist_ok=True)
+    out = make_folder(out)
     write_atomically(out / "run.toml", render_toml(given_options(options)))
     results = run_tasks(prepared.problem, TaskStore(out / "tasks"), executor or Serial(), progress)
     provenance = describe_provenance(options, prepared.recording, command, time.perf_counter() - started)
