@@ -237,7 +237,6 @@ def _channels(comparison: Comparison, draw: Draw) -> Iterator[Block]:
         "stability": "stability",
         "rate": "rate (Hz)",
         "fano": "Fano factor",
-        "presence": "presence",
         "remarks": "remarks",
     }
     used = [key for key in columns if any(record[key] not in ("", None) for record in records)]
