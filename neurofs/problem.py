@@ -26,10 +26,21 @@ from neurofs.selectors import SELECTORS
 from neurofs.splits import Fold, make_folds, shift_rows
 from neurofs.tensor import to_samples
 
-__all__ = ["BASELINES", "NULL", "Problem", "Task", "decoders_of", "list_tasks", "make_sizes", "task_key"]
+__all__ = [
+    "BASELINES",
+    "KERNEL",
+    "NULL",
+    "Problem",
+    "Task",
+    "decoders_of",
+    "list_tasks",
+    "make_sizes",
+    "task_key",
+]
 
 BASELINES = ("all", "random", "ridge", "kalman")
-JOINT = ("ridge", "kalman")  # fitted to all outputs at once
+KERNEL = "kernel-rgs-decoder"
+JOINT = ("ridge", "kalman", KERNEL)  # fitted to all outputs at once
 NULL = "null"
 ALL_OUTPUTS = -1
 DEFAULT_SELECTORS = {
@@ -50,6 +61,7 @@ DECODER_NAMES = (
     "svr",
     "gradient-boosting",
     "mlp",
+    "kernel-rgs",
 )
 N_SIZES = 30
 
@@ -177,6 +189,8 @@ def list_tasks(problem: Problem) -> list[Task]:
     methods = dict.fromkeys((*options.selectors, *BASELINES))
     if problem.classes:
         methods.pop("kalman")
+    if "kernel-rgs" in options.decoder:
+        methods[KERNEL] = None
     tasks = [
         Task(method, output, fold.repeat, fold.fold)
         for fold in problem.folds
@@ -208,7 +222,8 @@ def decoders_of(problem: Problem, method: str) -> list[str]:
     """Return the decoders, beside knn, that run on the features of a selector."""
     if method not in problem.options.selectors:
         return []
-    return [d for d in problem.options.decoder if d != "knn" and (d != "auto" or method == problem.reference)]
+    apart = ("knn", "kernel-rgs") if method == problem.reference else ("knn", "kernel-rgs", "auto")
+    return [decoder for decoder in problem.options.decoder if decoder not in apart]
 
 
 @cache
