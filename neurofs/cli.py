@@ -160,7 +160,7 @@ def bench_command(
 ) -> None:
     """Measure speed and memory against the peers, as ratios in one run.
 
-    NAMES: data, kernels, selectors; all by default.
+    NAMES: data, kernels, selectors, decode; all by default.
 
     \b
     Examples:
