@@ -16,6 +16,7 @@ import click
 from neurofs import __version__
 from neurofs.commands.decode import decode_command
 from neurofs.commands.options import OptionsCommand, read_given
+from neurofs.commands.report import report_command
 from neurofs.errors import NeurofsError
 
 __all__ = ["main"]
@@ -218,6 +219,7 @@ def list_command(what: str, as_json: bool) -> None:
 
 
 main.add_command(decode_command)
+main.add_command(report_command)
 
 if __name__ == "__main__":
     main()
