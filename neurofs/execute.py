@@ -42,7 +42,7 @@ class Executor:
 
     def run(self, function: Function, shared: Any, items: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
         """Yield each item with ``function(shared, item)`` or a `Failure`, as they are done."""
-        common = Shared("", shared)
+        common = Shared.pack("", shared)
         for job, result in self.run_jobs(function, (Job(common, item) for item in items)):
             yield job.item, result
 

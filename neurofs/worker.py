@@ -23,6 +23,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import IO, Any
 
 from neurofs.errors import NeurofsError, UsageError, printable
@@ -63,19 +64,33 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """A value that many tasks share and that is sent to each worker once, known by its key."""
+    """A value that many tasks share, packed once and sent to each worker once, known by its key.
+
+    >>> Shared.pack("day1", [1, 2]).value
+    [1, 2]
+    """
 
     key: str
-    value: Any
+    packed: bytes
+
+    @classmethod
+    def pack(cls, key: str, value: Any) -> Shared:
+        """Pack a value."""
+        return cls(key, pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL))
+
+    @cached_property
+    def value(self) -> Any:
+        """The value, as a worker sees it."""
+        return pickle.loads(self.packed)
 
 
 class Worker:
     """A child process, started when it is first needed and again after it died.
 
     >>> worker = Worker()
-    >>> worker.call(divmod, Shared("seven", 7), 2)
+    >>> worker.call(divmod, Shared.pack("seven", 7), 2)
     (3, 1)
-    >>> worker.call(divmod, Shared("seven", 7), 0).reason
+    >>> worker.call(divmod, Shared.pack("seven", 7), 0).reason
     'ZeroDivisionError: integer division or modulo by zero'
     >>> worker.close()
     """
@@ -113,7 +128,7 @@ class Worker:
         process = self._process = self._find_process()
         try:
             if self._held != (function, shared.key):
-                _ask(process, ("share", function, shared.value))
+                _ask(process, ("share", function, shared))
                 self._held = (function, shared.key)
             result = self._ask_in_time(process, item)
         except (EOFError, OSError, pickle.UnpicklingError):
@@ -132,7 +147,8 @@ class Worker:
 
     def _start(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-c", _SERVE, str(self.limits.memory or 0)]
-        self._words.truncate(0)
+        self._words.seek(0)
+        self._words.truncate()
         self._late = False
         return subprocess.Popen(
             command,
@@ -225,7 +241,7 @@ def serve() -> None:
     while True:
         kind, *content = messages.get()
         if kind == "share":
-            function, shared = content
+            function, shared = content[0], content[1].value
             answer = None
         else:
             answer = attempt(function, shared, *content)
@@ -235,9 +251,10 @@ def serve() -> None:
 
 def _listen(messages: queue.SimpleQueue[Any]) -> None:
     """Receive messages; when there are no more, end the process even in the middle of a task."""
+    source = os.fdopen(os.dup(0), "rb")
     try:
         while True:
-            messages.put(pickle.load(sys.stdin.buffer))
+            messages.put(pickle.load(source))
     finally:
         if not isinstance(sys.exc_info()[1], EOFError):
             traceback.print_exc()
