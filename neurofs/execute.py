@@ -8,7 +8,7 @@ neither they nor their results pile up. What jobs share travels once to each wor
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
@@ -17,9 +17,20 @@ import joblib
 
 from neurofs.worker import Failure, Limits, Shared, Worker, attempt
 
-__all__ = ["Executor", "Failure", "Job", "Limits", "Processes", "Serial", "Shared", "make_executor"]
+__all__ = [
+    "Executor",
+    "Failure",
+    "Job",
+    "Limits",
+    "Processes",
+    "Serial",
+    "Shared",
+    "count_jobs",
+    "make_executor",
+]
 
 Function = Callable[[Any, Any], Any]
+Results = Generator[tuple[Any, Any], None, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +47,11 @@ class Executor:
 
     n_jobs = 1
 
-    def run_jobs(self, function: Function, jobs: Iterable[Job]) -> Iterator[tuple[Job, Any]]:
+    def run_jobs(self, function: Function, jobs: Iterable[Job]) -> Results:
         """Yield each job with ``function(job.shared.value, job.item)`` or a `Failure`, as they are done."""
         raise NotImplementedError
 
-    def run(self, function: Function, shared: Any, items: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+    def run(self, function: Function, shared: Any, items: Iterable[Any]) -> Results:
         """Yield each item with ``function(shared, item)`` or a `Failure`, as they are done."""
         common = Shared.pack("", shared)
         for job, result in self.run_jobs(function, (Job(common, item) for item in items)):
@@ -57,7 +68,7 @@ class Serial(Executor):
     [(1, 11), (2, 12)]
     """
 
-    def run_jobs(self, function: Function, jobs: Iterable[Job]) -> Iterator[tuple[Job, Any]]:
+    def run_jobs(self, function: Function, jobs: Iterable[Job]) -> Results:
         """Yield each job with its result, in order."""
         for job in jobs:
             yield job, attempt(function, job.shared.value, job.item)
@@ -74,7 +85,7 @@ class Processes(Executor):
         self.n_jobs = n_jobs
         self.limits = limits
 
-    def run_jobs(self, function: Function, jobs: Iterable[Job]) -> Iterator[tuple[Job, Any]]:
+    def run_jobs(self, function: Function, jobs: Iterable[Job]) -> Results:
         """Yield each job with its result, as they are done."""
         workers = [Worker(self.limits) for _ in range(self.n_jobs)]
         idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
@@ -102,9 +113,7 @@ def _call(idle: queue.SimpleQueue[Worker], function: Function, job: Job) -> Any:
         idle.put(worker)
 
 
-def run_bounded(
-    submit: Callable[[Job], Any], wait_for: Any, jobs: Iterable[Job], n_ahead: int
-) -> Iterator[tuple[Job, Any]]:
+def run_bounded(submit: Callable[[Job], Any], wait_for: Any, jobs: Iterable[Job], n_ahead: int) -> Results:
     """Submit jobs, never more than `n_ahead` at a time, and yield each with the result of its future."""
     pending: dict[Any, Job] = {}
     for job in jobs:
@@ -115,7 +124,7 @@ def run_bounded(
         yield from _collect(pending, wait_for)
 
 
-def _collect(pending: dict[Any, Job], wait_for: Any) -> Iterator[tuple[Job, Any]]:
+def _collect(pending: dict[Any, Job], wait_for: Any) -> Results:
     """Wait for at least one job and yield those that are done."""
     for future in wait_for(list(pending), return_when=FIRST_COMPLETED).done:
         yield pending.pop(future), future.result()
@@ -127,5 +136,10 @@ def make_executor(n_jobs: int | None = None, limits: Limits | None = None) -> Ex
     >>> type(make_executor(1)).__name__
     'Serial'
     """
-    n_jobs = n_jobs or joblib.cpu_count()
+    n_jobs = count_jobs(n_jobs)
     return Serial() if n_jobs == 1 and limits is None else Processes(n_jobs, limits)
+
+
+def count_jobs(n_jobs: int | None) -> int:
+    """Return how many tasks to do at a time: as many as asked for, or as there are cores for this process."""
+    return n_jobs or int(joblib.cpu_count())

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from importlib.util import find_spec
@@ -18,7 +18,7 @@ from typing import Any
 
 from neurofs.batch_config import ClusterOptions
 from neurofs.errors import InputError, UsageError, printable
-from neurofs.execute import Executor, Function, Job
+from neurofs.execute import Executor, Function, Job, Results
 from neurofs.worker import SINGLE_THREAD, Failure, Limits, Shared, Worker
 
 __all__ = ["Dask", "connect_dask", "make_cluster"]
@@ -48,7 +48,7 @@ class Dask(Executor):
         self.n_jobs, self.limits = n_jobs, limits or Limits()
         self._sent: dict[str, Any] = {}
 
-    def run_jobs(self, function: Function, jobs: Iterable[Job]) -> Iterator[tuple[Job, Any]]:
+    def run_jobs(self, function: Function, jobs: Iterable[Job]) -> Results:
         """Yield each job with its result, as they are done."""
         pending: dict[Any, Job] = {}
         losses: dict[int, int] = defaultdict(int)
@@ -74,9 +74,7 @@ class Dask(Executor):
             call_in_child, function, job.shared.key, sent, job.item, self.limits, pure=False
         )
 
-    def _collect(
-        self, function: Function, pending: dict[Any, Job], losses: dict[int, int]
-    ) -> Iterator[tuple[Job, Any]]:
+    def _collect(self, function: Function, pending: dict[Any, Job], losses: dict[int, int]) -> Results:
         """Wait for at least one task; yield those that are done, and send those that were lost again."""
         from distributed import wait
 

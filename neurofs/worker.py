@@ -102,10 +102,12 @@ class Worker:
         self._held: tuple[Any, str] | None = None
         self._late = self._stopped = False
 
-    def call(self, function: Callable[[Any, Any], Any], shared: Shared, item: Any) -> Any:
-        """Return ``function(shared.value, item)`` or a `Failure`."""
+    def call(
+        self, function: Callable[[Any, Any], Any], shared: Shared, item: Any, *, in_time: bool = True
+    ) -> Any:
+        """Return ``function(shared.value, item)`` or a `Failure`; `in_time`: the limit of time holds."""
         for _ in range(TRIES):
-            result = self._try(function, shared, item)
+            result = self._try(function, shared, item, self.limits.seconds if in_time else None)
             if self._stopped or not (isinstance(result, Failure) and result.died):
                 break
         return result
@@ -124,13 +126,15 @@ class Worker:
             self._bury(self._process)
         self._words.close()
 
-    def _try(self, function: Callable[[Any, Any], Any], shared: Shared, item: Any) -> Any:
+    def _try(
+        self, function: Callable[[Any, Any], Any], shared: Shared, item: Any, seconds: float | None
+    ) -> Any:
         process = self._process = self._find_process()
         try:
             if self._held != (function, shared.key):
                 _ask(process, ("share", function, shared))
                 self._held = (function, shared.key)
-            result = self._ask_in_time(process, item)
+            result = self._ask_in_time(process, item, seconds)
         except (EOFError, OSError, pickle.UnpicklingError):
             return self._bury(process)
         if self._late:
@@ -158,10 +162,10 @@ class Worker:
             env=os.environ | SINGLE_THREAD | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
 
-    def _ask_in_time(self, process: subprocess.Popen[bytes], item: Any) -> Any:
-        if self.limits.seconds is None:
+    def _ask_in_time(self, process: subprocess.Popen[bytes], item: Any, seconds: float | None) -> Any:
+        if seconds is None:
             return _ask(process, ("do", item))
-        timer = threading.Timer(self.limits.seconds, self._stop_late, (process,))
+        timer = threading.Timer(seconds, self._stop_late, (process,))
         timer.start()
         try:
             return _ask(process, ("do", item))
