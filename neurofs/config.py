@@ -155,7 +155,6 @@ class RunOptions(SessionOptions, CompareOptions):
 
 
 T = TypeVar("T", bound=_Options)
-S = TypeVar("S", bound=SessionOptions)
 
 
 def make_options(kind: type[T], values: Mapping[str, Any], where: str = "options") -> T:
@@ -219,10 +218,10 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
         raise InputError(path, f"{what} in TOML", error.strerror, "Check the path.") from None
 
 
-def read_session_file(path: str | Path, kind: type[S] = SessionOptions) -> tuple[Path, S]:
-    """Return the data file that a session file (or, by `kind`, a run.toml) names, and its options."""
+def read_session_file(path: str | Path) -> tuple[Path, RunOptions]:
+    """Return the data file that a session file (or a run.toml, which has more keys) names, and its options."""
     path = Path(path)
-    options = make_options(kind, read_toml(path, "a session file"), printable(path.name))
+    options = make_options(RunOptions, read_toml(path, "a session file"), printable(path.name))
     if options.file is None:
         raise InputError(path.name, "the key file, naming the data", "no such key", 'Add file = "…".')
     return path.parent / options.file, options

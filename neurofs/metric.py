@@ -296,8 +296,10 @@ def pairwise_distances(a: Any, b: Any = None, *, weights: Any = None) -> np.ndar
 # ------------------------------------------------------------------------------------------- prefix curves
 
 
-def prefix_curve(train: Any, y: Any, queries: Any = None, *, k: int, beta: float = 0.5, **options: Any) -> Any:
-    """Predict by soft kNN on the first n features of an order, for every n, in one sweep: (sizes, queries, outputs).
+def prefix_curve(
+    train: Any, y: Any, queries: Any = None, *, k: int, beta: float = 0.5, **options: Any
+) -> Any:
+    """Predict by soft kNN on the first n features of an order, for every n: (sizes, queries, outputs).
 
     As `prefix_curves`, which says what the `options` are, with one k and one beta.
     """

@@ -140,7 +140,9 @@ def read(folder: str | Path) -> Comparison:
         )
     try:
         summary = json.loads(summary_path.read_text(encoding="utf-8"))
-        scores = pd.read_csv(folder / "scores.csv", dtype=SCORE_COLUMNS, keep_default_na=False, na_values=[""])
+        scores = pd.read_csv(
+            folder / "scores.csv", dtype=SCORE_COLUMNS, keep_default_na=False, na_values=[""]
+        )
         tables = {name: _read_netcdf(folder / f"{name}.nc") for name in ("weights", "predictions", "session")}
     except (OSError, ValueError, KeyError) as error:
         raise InputError(folder, "the files of a run", error, "Run it again.") from None
@@ -155,7 +157,9 @@ def _as_json(value: Any) -> str:
 def _to_netcdf(dataset: xr.Dataset) -> bytes:
     """Return a dataset as compressed NetCDF-4; the same dataset gives the same bytes."""
     packed = {"zlib": True, "complevel": 4}
-    encoding = {name: packed for name, v in dataset.variables.items() if v.dtype.kind in "iuf" and v.size > 64}
+    encoding = {
+        name: packed for name, v in dataset.variables.items() if v.dtype.kind in "iuf" and v.size > 64
+    }
     return bytes(dataset.to_netcdf(engine="h5netcdf", encoding=encoding))
 
 
@@ -175,7 +179,9 @@ def write_atomically(path: Path, content: str | bytes) -> Path:
             os.fsync(file.fileno())
         os.replace(part, path)
     except OSError as error:
-        raise InputError(path, "a folder that can be written", error.strerror, "Check space and rights.") from None
+        raise InputError(
+            path, "a folder that can be written", error.strerror, "Check space and rights."
+        ) from None
     finally:
         part.unlink(missing_ok=True)
     return path
@@ -201,7 +207,8 @@ class TaskStore:
         self.folder.mkdir(parents=True, exist_ok=True)
         head = json.dumps({"key": key, "rows": result.rows, "seconds": result.seconds})
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, **{_HEAD: np.frombuffer(head.encode(), np.uint8)}, **result.arrays)
+        content: Any = {_HEAD: np.frombuffer(head.encode(), np.uint8), **result.arrays}
+        np.savez_compressed(buffer, **content)
         write_atomically(self.folder / f"{task_id}.npz", buffer.getvalue())
 
     def read(self, task_id: str, key: str) -> TaskResult | None:

@@ -16,8 +16,17 @@ import numpy as np
 
 from neurofs.samples import Samples
 
-__all__ = ["BlockedKFold", "Fold", "count_overlaps", "make_folds", "overlap_audit", "shuffled_folds"]
+__all__ = [
+    "BlockedKFold",
+    "Fold",
+    "count_overlaps",
+    "make_folds",
+    "overlap_audit",
+    "shift_rows",
+    "shuffled_folds",
+]
 
+NULL_SHARE = 5  # a fifth of the samples is cut off at each end, so that every shift compares as many
 BLOCKS_PER_FOLD = 5  # without trials, repeats after the first deal out this many blocks to each fold
 
 
@@ -138,7 +147,7 @@ def make_folds(
 
     >>> samples = Samples.from_counts(np.zeros((60, 4)), n_lags=2)
     >>> [(f.repeat, f.fold, len(f.train), len(f.test), f.n_overlaps) for f in make_folds(samples, None, 2, 2)]
-    [(0, 0, 28, 30, 0), (0, 1, 29, 29, 0), (1, 0, 23, 30, 0), (1, 1, 22, 29, 0)]
+    [(0, 0, 28, 30, 0), (0, 1, 29, 29, 0), (1, 0, 25, 29, 0), (1, 1, 24, 30, 0)]
     """
     seeds = np.random.SeedSequence(seed, spawn_key=(1,)).spawn(n_repeats)
     found = []
@@ -181,3 +190,18 @@ def _blocks(starts: np.ndarray, groups: Any) -> np.ndarray:
     _, first, inverse = np.unique(groups[order], return_index=True, return_inverse=True)
     blocks[order] = np.argsort(np.argsort(first))[inverse]
     return blocks
+
+
+def shift_rows(n_rows: int, n_shifts: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows in the middle that every shift keeps, and the shifts: 0, then to both sides.
+
+    The windows of row i are paired with the target of row i + shift. The ends are cut off, so that every
+    shift compares as many rows and none wraps around (linear shifts).
+
+    >>> shift_rows(20, 4)
+    (array([ 4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15]), array([ 0,  2,  4, -2, -4]))
+    """
+    most = n_rows // NULL_SHARE
+    half = -(-n_shifts // 2)
+    ahead = np.unique(np.round(most * np.arange(1, half + 1) / half).astype(int))
+    return np.arange(most, n_rows - most), np.concatenate([[0], ahead, -ahead])[: n_shifts + 1]
