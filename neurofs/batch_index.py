@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -59,11 +59,15 @@ def merge_scores(entries: list[Entry]) -> Iterator[str]:
             yield f"{entry.folder.name},{line}"
 
 
-def render_index(rows: list[dict[str, Any]], claims: list[dict[str, Any]], title: str) -> str:
-    """Return the index as HTML."""
-    parts = [
-        f"<tr><td>{html.escape(row['name'])}<td>{row['status']}<td>{html.escape(row['reason'] or '')}"
-        for row in rows
+def render_index(entries: list[dict[str, Any]], claims: list[dict[str, Any]], title: str) -> str:
+    """Return the index as plain HTML."""
+    rows = [_row(entry["name"], entry["status"], entry["reason"], entry["href"]) for entry in entries]
+    found = [
+        _row(c["claim"], c["published"], c["found"], "" if c["holds"] else "does not hold") for c in claims
     ]
-    parts += [f"<tr><td>{html.escape(str(claim))}" for claim in claims]
-    return f"<!doctype html><meta charset=utf-8><title>{html.escape(title)}</title><table>{''.join(parts)}</table>\n"
+    head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
+    return f"{head}<table>{''.join(rows)}</table><table>{''.join(found)}</table></html>\n"
+
+
+def _row(*cells: Any) -> str:
+    return "<tr>" + "".join(f"<td>{escape(str(cell or ''))}" for cell in cells) + "</tr>"
