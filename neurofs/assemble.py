@@ -9,11 +9,18 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from neurofs.problem import NULL, Problem, Task
+from neurofs.problem import NULL, Problem, Task, list_tasks
 from neurofs.results import SCORE_COLUMNS, TaskResult
 from neurofs.tensor import map_features
 
-__all__ = ["assemble_null", "assemble_predictions", "assemble_scores", "assemble_weights", "list_methods"]
+__all__ = [
+    "assemble_null",
+    "assemble_predictions",
+    "assemble_scores",
+    "assemble_weights",
+    "list_methods",
+    "rank_channels",
+]
 
 Results = Mapping[Task, TaskResult]
 
@@ -33,19 +40,8 @@ def assemble_scores(problem: Problem, results: Results) -> pd.DataFrame:
 
 def list_methods(problem: Problem, results: Results) -> list[str]:
     """Return the methods in the order of the tasks, each selector followed by its decoders."""
-    found: dict[str, None] = {}
-    for task, _ in _in_order(problem, results):
-        found.update(dict.fromkeys(name for name, _ in _predictions(results[task])))
-    return list(found)
-
-
-def _in_order(problem: Problem, results: Results) -> Iterator[tuple[Task, TaskResult]]:
-    """Yield the results in the order of the list of tasks."""
-    from neurofs.problem import list_tasks
-
-    for task in list_tasks(problem):
-        if task in results and task.method != NULL:
-            yield task, results[task]
+    done = [results[task] for task in list_tasks(problem) if task in results]
+    return list(dict.fromkeys(method for result in done for method, _ in _predictions(result)))
 
 
 def _predictions(result: TaskResult) -> Iterator[tuple[str, np.ndarray]]:
@@ -95,8 +91,8 @@ def assemble_predictions(problem: Problem, results: Results) -> xr.Dataset:
     n_rows, n_outputs = problem.targets.shape
     predicted = np.full((len(methods), problem.options.n_repeats, n_outputs, n_rows), np.nan, np.float32)
     tests = {(fold.repeat, fold.fold): fold.test for fold in problem.folds}
-    for task, result in _in_order(problem, results):
-        test = tests[task.repeat, task.fold]
+    for task, result in results.items():
+        test = tests.get((task.repeat, task.fold))
         for method, values in _predictions(result):
             outputs: Any = slice(None) if task.output < 0 else task.output
             predicted[methods.index(method), task.repeat, outputs][..., test] = values.T
@@ -121,3 +117,10 @@ def assemble_null(problem: Problem, results: Results) -> list[dict[str, Any]]:
     """Return the rows of the null control, by output and number of the shift."""
     tasks = sorted(task for task in results if task.method == NULL)
     return [row for task in tasks for row in results[task].rows]
+
+
+def rank_channels(weights: xr.Dataset) -> list[str]:
+    """Return the channels by the weight that the first selector gives them over all lags, largest first."""
+    first = weights["weights"].isel(selector=0)
+    total = first.sum("lag").mean([dim for dim in first.dims if dim not in ("channel", "lag")])
+    return [str(name) for name in weights["channel"].values[np.argsort(-total.values, kind="stable")]]

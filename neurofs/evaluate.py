@@ -33,6 +33,7 @@ from neurofs.tuning import Holdout, hold_out
 
 __all__ = ["Choice", "Half", "fit_selector", "rehearse", "run_task"]
 
+HOLDOUTS = 3  # inner hold-outs of a training part
 NEIGHBORS = (5, 10, 20, 40, 80)
 BETAS = (0.1, 0.25, 0.5)
 NULL_SPLITS = 3  # folds of the null control
@@ -170,7 +171,7 @@ def fit_selector(problem: Problem, name: str, train: Half, seed: int) -> Ranking
 
 
 def rehearse(
-    problem: Problem, name: str, train: Half, sizes: np.ndarray, seed: int, at_most: int = 5
+    problem: Problem, name: str, train: Half, sizes: np.ndarray, seed: int, at_most: int = HOLDOUTS
 ) -> Tuned:
     """Choose n, k, β and the weighting on hold-outs of the training part."""
 

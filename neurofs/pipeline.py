@@ -19,7 +19,13 @@ from typing import Any
 
 import xarray as xr
 
-from neurofs.assemble import assemble_null, assemble_predictions, assemble_scores, assemble_weights
+from neurofs.assemble import (
+    assemble_null,
+    assemble_predictions,
+    assemble_scores,
+    assemble_weights,
+    rank_channels,
+)
 from neurofs.config import (
     CompareOptions,
     LoadOptions,
@@ -37,10 +43,11 @@ from neurofs.problem import Problem, Task, list_tasks, task_key
 from neurofs.provenance import describe_provenance
 from neurofs.recording import Recording
 from neurofs.results import Comparison, TaskResult, TaskStore, save, write_atomically
+from neurofs.session import describe_session
 from neurofs.summary import summarise
 from neurofs.tensor import build_tensor
 
-__all__ = ["Prepared", "compare", "decode", "finish", "prepare"]
+__all__ = ["Prepared", "compare", "decode", "finish", "prepare", "run_tasks"]
 
 Progress = Callable[[int, int], None]
 
@@ -72,7 +79,7 @@ def finish(
     scores = assemble_scores(problem, results)
     weights = assemble_weights(problem, tensor, results)
     predictions = assemble_predictions(problem, results)
-    session = xr.Dataset()
+    session = describe_session(recording, tensor, rank_channels(weights))
     summary = summarise(
         recording,
         tensor,

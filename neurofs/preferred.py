@@ -17,7 +17,7 @@ MEMBERS: dict[str, type[TunedDecoder]] = {
     "local-linear": LocalLinear,
     "kernel-ridge": KernelRidgeMetric,
 }
-MAX_JUDGED = 500  # rows, over all hold-outs, on which decoders are judged
+MAX_JUDGED = 300  # rows, over all hold-outs, on which decoders are judged
 PARAMETERS = {"k": "n_neighbors"}  # where the name of a choice is not that of the parameter
 
 

@@ -171,20 +171,19 @@ class Problem:
 
 
 def list_tasks(problem: Problem) -> list[Task]:
-    """Return the tasks of a comparison, long ones first."""
-    options = problem.options
+    """Return the tasks of a comparison, fold by fold, so that the methods share the first workers."""
+    options, n_outputs = problem.options, len(problem.outputs)
     methods = dict.fromkeys((*options.selectors, *BASELINES))
     if problem.classes:
         methods.pop("kalman")
-    tasks = []
-    for method in methods:
-        outputs = [ALL_OUTPUTS] if method in JOINT else range(len(problem.outputs))
-        tasks += [
-            Task(method, output, fold.repeat, fold.fold) for output in outputs for fold in problem.folds
-        ]
+    tasks = [
+        Task(method, output, fold.repeat, fold.fold)
+        for fold in problem.folds
+        for method in methods
+        for output in ([ALL_OUTPUTS] if method in JOINT else range(n_outputs))
+    ]
     n_shifts = len(shift_rows(len(problem.samples), options.n_shifts)[1]) if options.n_shifts else 0
-    tasks += [Task(NULL, output, 0, s) for output in range(len(problem.outputs)) for s in range(n_shifts)]
-    return tasks
+    return tasks + [Task(NULL, output, 0, shift) for output in range(n_outputs) for shift in range(n_shifts)]
 
 
 def task_key(problem: Problem, task: Task) -> str:
