@@ -181,7 +181,7 @@ class Batch:
     def publish(self, config: BatchConfig) -> list[dict[str, Any]]:
         """Write the table of all scores and the index; return the claims that were checked."""
         entries = [Entry(s.name, s.session.folder, s.status, s.reason) for s in self.states]
-        shared = Shared.pack("index", (self.out, config.title, config.claims))
+        shared = Shared.pack("index", (self.out, config.claims))
         claims = self._helper.call(write_index, shared, entries, in_time=False)
         if isinstance(claims, Failure):
             raise InputError(self.out / "index.html", "an index", claims.reason, "Run the batch again.")

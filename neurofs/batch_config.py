@@ -245,7 +245,7 @@ def _plan_file(config: BatchConfig, entry: dict[str, Any], path: Path) -> Planne
     own: dict[str, Any] = {}
     if path.suffix.lower() == ".toml":
         try:
-            path, options = read_session_file(path, RunOptions)
+            path, options = read_session_file(path)
         except NeurofsError as error:
             return Planned(name, name_folder(name), None, str(error))
         own = given_options(options)

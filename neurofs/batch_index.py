@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from neurofs.batch_config import ClaimOptions
+from neurofs.report import render_index
 from neurofs.results import read, write_atomically
 
 __all__ = ["Entry", "merge_scores", "write_index"]
@@ -24,9 +24,9 @@ class Entry:
     reason: str | None = None
 
 
-def write_index(batch: tuple[Path, str, ClaimOptions], entries: list[Entry]) -> list[dict[str, Any]]:
+def write_index(batch: tuple[Path, ClaimOptions], entries: list[Entry]) -> list[dict[str, Any]]:
     """Write ``scores.csv`` and ``index.html`` of a batch; return the claims that were checked."""
-    out, title, options = batch
+    out, options = batch
     done = [entry for entry in entries if entry.status == "done"]
     write_atomically(out / "scores.csv", "".join(merge_scores(done)))
     comparisons = {entry.name: read(entry.folder) for entry in done}
@@ -45,7 +45,7 @@ def write_index(batch: tuple[Path, str, ClaimOptions], entries: list[Entry]) -> 
         }
         for entry in entries
     ]
-    write_atomically(out / "index.html", render_index(rows, claims, title))
+    write_atomically(out / "index.html", render_index(rows, claims))
     return claims
 
 
@@ -57,17 +57,3 @@ def merge_scores(entries: list[Entry]) -> Iterator[str]:
             yield f"session,{header}"
         for line in lines:
             yield f"{entry.folder.name},{line}"
-
-
-def render_index(entries: list[dict[str, Any]], claims: list[dict[str, Any]], title: str) -> str:
-    """Return the index as plain HTML."""
-    rows = [_row(entry["name"], entry["status"], entry["reason"], entry["href"]) for entry in entries]
-    found = [
-        _row(c["claim"], c["published"], c["found"], "" if c["holds"] else "does not hold") for c in claims
-    ]
-    head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
-    return f"{head}<table>{''.join(rows)}</table><table>{''.join(found)}</table></html>\n"
-
-
-def _row(*cells: Any) -> str:
-    return "<tr>" + "".join(f"<td>{escape(str(cell or ''))}" for cell in cells) + "</tr>"

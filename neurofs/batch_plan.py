@@ -15,10 +15,11 @@ from neurofs.worker import Failure, Limits, Shared, Worker
 
 __all__ = ["PlannedSession", "describe_plan", "estimate_seconds", "plan_batch", "render_plan"]
 
-REFERENCE_ROWS, REFERENCE_FEATURES = 5050, 640
-REFERENCE_SECONDS = {"rgs": 10.0, "sks": 10.0, "kernel_rgs": 60.0, "ridge": 2.0, "kalman": 1.0, "null": 5.0}
-"""Seconds of a task with so many rows and features on one core of 2024."""
-OTHER_SECONDS = 5.0
+REFERENCE_ROWS, REFERENCE_FEATURES = 5032, 640
+REFERENCE_SECONDS = {"rgs": 3.6, "sks": 2.5, "all": 0.3, "ridge": 0.3, "kalman": 0.1}
+"""Seconds that a task with so many rows and features took on one core."""
+OTHER_SECONDS, OVERHEAD = 1.2, 0.05
+"""Seconds of any other task, and of whatever surrounds a task."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def estimate_seconds(outline: Outline) -> float:
     """Return about how long the missing tasks take on one core.
 
     A method of which tasks are done takes as long as those; others as on a reference machine, in proportion to
-    rows² × features. Expect a factor of two.
+    rows² × features. Settings and further decoders are not known to it: expect a factor of two or more.
 
     >>> estimate_seconds(Outline(10, seconds={"rgs": 4.0}, finished=True))
     0.0
@@ -53,7 +54,7 @@ def estimate_seconds(outline: Outline) -> float:
     scale = (rows / REFERENCE_ROWS) ** 2 * features / REFERENCE_FEATURES
     reference = {method: scale * seconds for method, seconds in REFERENCE_SECONDS.items()}
     known = {**reference, **outline.seconds}
-    return float(sum(known.get(task.method, scale * OTHER_SECONDS) for task, _ in outline.missing))
+    return float(sum(known.get(task.method, scale * OTHER_SECONDS) + OVERHEAD for task, _ in outline.missing))
 
 
 def describe_plan(plan: list[PlannedSession], n_jobs: int) -> dict[str, Any]:
