@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from neurofs import __version__
+from neurofs.commands.batch import batch_command
 from neurofs.commands.decode import decode_command
 from neurofs.commands.options import OptionsCommand, read_given
 from neurofs.commands.report import report_command
@@ -220,6 +221,7 @@ def list_command(what: str, as_json: bool) -> None:
 
 main.add_command(decode_command)
 main.add_command(report_command)
+main.add_command(batch_command)
 
 if __name__ == "__main__":
     main()

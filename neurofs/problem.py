@@ -243,11 +243,13 @@ APART = (
     "figures",
     "batch",
     "events",
+    "execute",
     "lock",
     "progress",
     "methods",
     "published",
     "transfer",
+    "worker",
 )
 """Beginnings of the names of modules on which no result of a task depends."""
 
