@@ -228,30 +228,32 @@ def decoders_of(problem: Problem, method: str) -> list[str]:
 
 @cache
 def code_version() -> str:
-    """Return the version and a hash of the source that results depend on; reports and commands do not count."""
+    """Return the version and a hash of the source that the result of a task depends on."""
     home = Path(__file__).parent
     digest = hashlib.sha256()
-    for path in sorted([*home.glob("*.py"), *(home / "selectors").glob("*.py")]):
-        if not path.name.startswith(APART):
-            digest.update(path.read_bytes())
+    for path in sorted(path for pattern in RESULT_SOURCES for path in home.glob(pattern)):
+        digest.update(path.read_bytes())
     return f"{__version__} {digest.hexdigest()[:16]}"
 
 
-APART = (
-    "cli",
-    "report",
-    "figures",
-    "batch",
-    "events",
-    "execute",
-    "lock",
-    "progress",
-    "methods",
-    "published",
-    "transfer",
-    "worker",
+RESULT_SOURCES = (
+    "kernels*.py",
+    "metric*.py",
+    "selectors/*.py",
+    "block_ridge.py",
+    "decoders.py",
+    "evaluate.py",
+    "kalman.py",
+    "kernel_decoder.py",
+    "learned_metric.py",
+    "preferred.py",
+    "problem.py",
+    "samples.py",
+    "scores.py",
+    "splits.py",
+    "tuning.py",
 )
-"""Beginnings of the names of modules on which no result of a task depends."""
+"""Modules that decide what a task finds; those before it are in the hash of the data, those after it come later."""
 
 
 def make_sizes(options: CompareOptions, n_features: int) -> np.ndarray:

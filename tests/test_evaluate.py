@@ -1,17 +1,21 @@
 """The comparison against independent computations, and that no test sample influences a fit."""
 
 import dataclasses
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.neighbors import KNeighborsRegressor
 
+import neurofs
 from neurofs.config import CompareOptions
 from neurofs.decoders import DECODERS, Ridge
 from neurofs.errors import UsageError
 from neurofs.evaluate import run_task
-from neurofs.problem import DECODER_NAMES, Problem, Task, list_tasks, task_key
+from neurofs.problem import DECODER_NAMES, RESULT_SOURCES, Problem, Task, list_tasks, task_key
 from neurofs.selectors import SELECTORS
 from neurofs.simulate import simulate_session
 from neurofs.splits import overlap_audit
@@ -225,6 +229,16 @@ def test_the_key_of_a_task_knows_what_touches_it():
     ):
         assert task_key(make_problem(**changed), task) != key, changed
     assert len({t.id for t in list_tasks(problem)}) == len(list_tasks(problem))
+
+
+def test_the_version_of_the_code_covers_all_that_evaluate_imports():
+    code = "import sys, neurofs.evaluate; print(*sorted(m for m in sys.modules if m.startswith('neurofs.')))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    home = Path(neurofs.__file__).parent
+    covered = {p.relative_to(home).as_posix() for pattern in RESULT_SOURCES for p in home.glob(pattern)}
+    apart = {"config", "errors", "grid", "recording", "results", "target", "tensor", "selectors"}
+    for name in (module.removeprefix("neurofs.") for module in loaded.split()):
+        assert name in apart or f"{name.replace('.', '/')}.py" in covered, name
 
 
 def test_results_do_not_depend_on_what_ran_before():
