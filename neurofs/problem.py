@@ -253,7 +253,7 @@ RESULT_SOURCES = (
     "splits.py",
     "tuning.py",
 )
-"""Modules that decide what a task finds; those before it are in the hash of the data, those after it come later."""
+"""Modules that decide what a task finds; what came before them is in the hash of the data."""
 
 
 def make_sizes(options: CompareOptions, n_features: int) -> np.ndarray:
