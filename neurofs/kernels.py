@@ -317,13 +317,13 @@ def _inner_from_distances(pairwise, index, distance, count, S):
 
 @njit(cache=True)
 def _solve_ridge(G, b):
-    """Return c with G c = b, to 1e-9 of b, by conjugate gradients; a matrix with a ridge needs few steps.
+    """Return c with G c = b, to 1e-7 of b, by conjugate gradients; a matrix with a ridge needs few steps.
 
     Several times faster than a factorisation, and a matrix that is singular in rounding does no harm.
     """
     c, residual = np.zeros(b.size), b.copy()
     direction, square = b.copy(), np.dot(b, b)
-    least = 1e-18 * square
+    least = 1e-14 * square
     for _ in range(2 * b.size):
         if square <= least:
             break
