@@ -12,8 +12,10 @@ from neurofs.selectors.margin import GFlip, Simba
 from neurofs.selectors.relief import Relief, ReliefF, RReliefF
 from neurofs.selectors.rgs import RGS
 from neurofs.selectors.search import BackwardElimination, ForwardSelection
+from neurofs.selectors.trees import EBFS
 
 __all__ = [
+    "EBFS",
     "RGS",
     "SELECTORS",
     "SKS",
@@ -45,6 +47,7 @@ SELECTORS: dict[str, type[Selector]] = {
     "relieff": ReliefF,
     "simba": Simba,
     "gflip": GFlip,
+    "ebfs": EBFS,
     "random": Random,
     "all": AllFeatures,
 }
