@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from neurofs import __version__
+from neurofs.commands.transfer import transfer_command
 from neurofs.errors import NeurofsError
 
 __all__ = ["main"]
@@ -259,6 +260,9 @@ def list_command(what: str, as_json: bool) -> None:
     from neurofs.selectors.catalog import describe_selectors, render_selectors
 
     click.echo(json.dumps(describe_selectors(), indent=2) if as_json else render_selectors())
+
+
+main.add_command(transfer_command)
 
 
 if __name__ == "__main__":
