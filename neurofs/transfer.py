@@ -12,7 +12,8 @@ that ranking compares with three others:
 
 by the rank correlation with the quality that is measured with the targets, and by the R² of soft kNN on the
 first n features, in folds of whole trials or blocks with gaps. Inside a fold meta-features, firing rate and RGS
-see the training part only.
+see the training part only. (The rank correlation of RGS is no ceiling: it ranks features by what they are worth
+together, the quality is that of each alone.)
 """
 
 from __future__ import annotations

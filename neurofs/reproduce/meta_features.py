@@ -32,7 +32,7 @@ from neurofs.selectors.meta import QualityMap
 
 __all__ = ["MINUTES", "claims", "plot", "render", "run"]
 
-MINUTES = 2
+MINUTES = 1
 SIDE, N_FEATURES, N_IMAGES = 8, 64, 1000  # of training images; the others are for tests
 WIDTH = 3 * SIDE / 28
 SEEN = (2, 4, 8, 12, 16, 24, 32)

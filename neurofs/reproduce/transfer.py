@@ -33,7 +33,7 @@ from neurofs.transfer import (
 
 __all__ = ["MINUTES", "claims", "plot", "render", "run"]
 
-MINUTES = 3
+MINUTES = 1
 N_DAYS, N_TRIALS = 8, 100
 EARLIER = (1, 2, 4, 7)
 FIRST_SEED = 1000  # of the days; others served while the regressor was chosen

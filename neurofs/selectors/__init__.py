@@ -9,6 +9,8 @@ from neurofs.selectors.base import Selector
 from neurofs.selectors.filters import SKS, AllFeatures, CorrCoef, InfoGain, Random
 from neurofs.selectors.kernel_rgs import KernelRGS
 from neurofs.selectors.margin import GFlip, Simba
+from neurofs.selectors.meta import QualityMap, describe_features
+from neurofs.selectors.mufasa import Mufasa
 from neurofs.selectors.relief import Relief, ReliefF, RReliefF
 from neurofs.selectors.rgs import RGS
 from neurofs.selectors.search import BackwardElimination, ForwardSelection
@@ -26,12 +28,15 @@ __all__ = [
     "GFlip",
     "InfoGain",
     "KernelRGS",
+    "Mufasa",
+    "QualityMap",
     "RReliefF",
     "Random",
     "Relief",
     "ReliefF",
     "Selector",
     "Simba",
+    "describe_features",
 ]
 
 SELECTORS: dict[str, type[Selector]] = {
