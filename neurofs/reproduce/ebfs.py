@@ -38,6 +38,10 @@ TREES = ("tree", "pruned tree", "EBFS", "EBFS, pruned")
 OTHERS = ("ReliefF", "ReliefF, pruned", "wrapper", "wrapper, pruned")
 SETS = ("iris", "wine", "cancer", "digits", "iris100", "wine100", "cancer100")
 TOO_WIDE = ("digits", "cancer100")  # for the wrapper, which may grow 6,000 and 25,000 trees per fold there
+LOW_H = (
+    "; features near the root lie on the paths of nearly all wrong answers too, so that h puts them beside or below "
+    "idle random ones, and they leave early"
+)
 RELEVANT = 0.01  # weight above which ReliefF keeps a feature
 COLUMNS = ["part", "data", "method", "repetition", "fold", "quantity", "value"]
 
@@ -211,14 +215,14 @@ def _real_claims(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
         yield make_claim(
             f"EBFS improves the error of the {plain} in most cases",
             f"figure 2.2: {published}",
-            f"not worse on {fine.sum()} of {len(fine)}: {pairs}",
+            f"not worse on {fine.sum()} of {len(fine)}: {pairs}" + ("" if fine.mean() > 0.5 else LOW_H),
             fine.mean() > 0.5,
         )
     smaller = (nodes["EBFS"] <= nodes["tree"]) & (nodes["EBFS, pruned"] <= nodes["pruned tree"])
     yield make_claim(
         "trees after EBFS are smaller, pruned or not",
         "figure 2.3",
-        f"true of {smaller.sum()} of {len(smaller)} sets",
+        f"true of {smaller.sum()} of {len(smaller)} sets" + ("" if smaller.mean() > 0.5 else LOW_H),
         smaller.mean() > 0.5,
     )
     both = error.dropna()
@@ -247,7 +251,12 @@ def _real_claims(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     yield make_claim(
         "EBFS removes fewer features than ReliefD and the wrapper",
         "figures 2.11 and 2.12: generally, but not on Vote100",
-        f"features kept by EBFS / ReliefF / wrapper: {sizes}",
+        f"features kept by EBFS / ReliefF / wrapper: {sizes}"
+        + (
+            ""
+            if milder.mean() > 0.5
+            else "; our wrapper ends at the first step that makes it worse, and keeps more"
+        ),
         milder.mean() > 0.5,
     )
 
@@ -301,7 +310,7 @@ def plot(table: pd.DataFrame, path: Path) -> None:
     for i, method in enumerate(real.columns):
         axes[1, 1].bar(np.arange(len(real)) + i * width, real[method], width, label=method)
     axes[1, 1].set_xticks(np.arange(len(real)) + 0.4, real.index)
-    axes[1, 1].set(ylabel="error")
+    axes[1, 1].set(ylabel="error", ylim=(0, 1.4 * float(np.nanmax(real))))
     for ax in axes.flat:
-        ax.legend(frameon=False, fontsize=8)
+        ax.legend(frameon=False, fontsize=8, ncols=2)
     figure.savefig(path, dpi=120)
