@@ -7,13 +7,18 @@ from typing import Any
 __all__ = ["make_claim", "render_claims"]
 
 
-def make_claim(claim: str, published: str, ours: str, holds: Any) -> dict[str, Any]:
+def make_claim(claim: str, published: str, ours: str, holds: Any, why: str = "") -> dict[str, Any]:
     """Return one claim: what is said, what was published and where, what we find, and whether it holds.
+
+    `why` is our explanation if it does not.
 
     >>> make_claim("a beats b", "figure 1: 90 against 50 %", "88 against 51 %", 88 > 51)["holds"]
     True
+    >>> make_claim("a beats b", "figure 1", "50 against 51 %", False, why="fewer samples")["ours"]
+    '50 against 51 %; our explanation: fewer samples'
     """
-    return {"claim": claim, "published": published, "ours": ours, "holds": bool(holds)}
+    told = f"{ours}; our explanation: {why}" if why and not holds else ours
+    return {"claim": claim, "published": published, "ours": told, "holds": bool(holds)}
 
 
 def render_claims(claims: list[dict[str, Any]]) -> list[str]:
