@@ -186,8 +186,8 @@ def _myd_claims(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
         "section 2.4.2",
         f"unpruned trees test {told} of folds",
         max(tests.values()) < 0.5,
-        "of all features c tells most about the class alone, so that a greedy tree begins with it, and one that is "
-        "not pruned goes on until its leaves are pure",
+        "of all features c tells most about the class alone, so that a greedy tree begins with it, and one that "
+        "is not pruned goes on until its leaves are pure",
     )
     removed = _means(table, "myd", "removes c")["EBFS"]
     yield make_claim(
