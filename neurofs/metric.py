@@ -11,7 +11,7 @@ Neighbors are found once, with the largest k of interest; estimates for many (k,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,7 @@ __all__ = [
     "local_linear",
     "pairwise_distances",
     "prefix_curve",
+    "prefix_curves",
     "sks_scores",
     "soft_knn",
 ]
@@ -296,24 +297,34 @@ def pairwise_distances(a: Any, b: Any = None, *, weights: Any = None) -> np.ndar
 
 
 def prefix_curve(
+    train: Any, y: Any, queries: Any = None, *, k: int, beta: float = 0.5, **options: Any
+) -> Any:
+    """Predict by soft kNN on the first n features of an order, for every n: (sizes, queries, outputs).
+
+    As `prefix_curves`, which says what the `options` are, with one k and one beta.
+    """
+    return prefix_curves(train, y, queries, points=[(k, beta)], **options)[0]
+
+
+def prefix_curves(
     train: Any,
     y: Any,
     queries: Any = None,
     *,
     order: Any,
     sizes: Any,
+    points: Sequence[tuple[int, float]],
     weights: Any = None,
-    k: int,
-    beta: float = 0.5,
     adaptive: bool = True,
     groups: Any = None,
     exclude: str = "overlap",
 ) -> np.ndarray:
     """Predict by soft kNN on the first n features of `order`, for every n of `sizes`, in one sweep.
 
-    Returns (sizes, queries, outputs). Distances only grow by the features that a size adds to the one
-    before, so all sizes together cost little more than the largest. Without `weights` the chosen features
-    count alike; without `queries` the training rows are predicted leaving out as `find_neighbors` does.
+    Returns (points, sizes, queries, outputs), a point being a pair of k and beta. Distances only grow by the
+    features that a size adds to the one before, so all sizes together cost little more than the largest, and
+    further points next to nothing. Without `weights` the chosen features count alike; without `queries` the
+    training rows are predicted leaving out as `find_neighbors` does.
     """
     train = as_samples(train)
     order, sizes = np.asarray(order, np.int64), np.asarray(sizes, np.int64)
@@ -328,8 +339,8 @@ def prefix_curve(
         t_groups, q_groups, span = np.zeros(len(train), np.int64), np.full(len(queries), -1), 0
     Y, w2 = as_outputs(y, len(train)), as_w2(weights, train.n_features)[order]
     used = order[: sizes.max(initial=0)]
-    columns, k = _columns(train, used), max(1, min(k, len(train)))
-    out = np.empty((sizes.size, len(queries), Y.shape[1]))
+    columns, k = _columns(train, used), max(1, min(max(k for k, _ in points), len(train)))
+    out = np.empty((len(points), sizes.size, len(queries), Y.shape[1]))
     for rows in _blocks(len(queries), PREFIX_BLOCK):
         q_columns = _columns(queries[rows], used)
         near = _sweep(
@@ -345,7 +356,9 @@ def prefix_curve(
             k,
         )
         for at, (index, distance, count) in enumerate(near):
-            kernels.soft_average(index, distance, count, k, Y, beta, adaptive, out[at, rows])
+            for point, (own_k, beta) in enumerate(points):
+                part = out[point, at, rows]
+                kernels.soft_average(index, distance, count, min(own_k, k), Y, beta, adaptive, part)
     return out
 
 

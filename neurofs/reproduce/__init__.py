@@ -30,6 +30,7 @@ EXPERIMENTS = {
     "stevenson-prefixes": "neurofs.reproduce.prefixes",
     "xor": "neurofs.reproduce.xor",
     "peaking": "neurofs.reproduce.peaking",
+    "chance": "neurofs.reproduce.chance",
     "ebfs": "neurofs.reproduce.ebfs",
     "meta-features": "neurofs.reproduce.meta_features",
     "transfer": "neurofs.reproduce.transfer",
@@ -81,7 +82,8 @@ def reproduce(
 def list_claims(name: str, table: Any) -> list[dict[str, Any]]:
     """Return the claims of an experiment beside our figures; none if it makes none."""
     module = find_experiment(name)
-    return list(module.claims(table)) if hasattr(module, "claims") else []
+    found = module.claims(table) if hasattr(module, "claims") else []
+    return [{**claim, "holds": bool(claim["holds"])} for claim in found]
 
 
 def save_figure(name: str, table: Any, path: Path | None = None) -> Path | None:
