@@ -64,7 +64,7 @@ def _show_claim(claim: Entry) -> dict[str, str]:
 
 
 def _show_entry(entry: Entry) -> dict[str, Any]:
-    shown = {
+    shown: dict[str, Any] = {
         "name": str(entry["name"]),
         "status": str(entry["status"]),
         "reason": str(entry.get("reason") or ""),
