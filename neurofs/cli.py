@@ -17,6 +17,7 @@ from neurofs import __version__
 from neurofs.commands.batch import batch_command
 from neurofs.commands.decode import decode_command
 from neurofs.commands.options import OptionsCommand, read_given
+from neurofs.commands.report import report_command
 from neurofs.errors import NeurofsError
 
 __all__ = ["main"]
@@ -161,7 +162,7 @@ def bench_command(
 ) -> None:
     """Measure speed and memory against the peers, as ratios in one run.
 
-    NAMES: batch, data, kernels, selectors; all by default.
+    NAMES: batch, data, kernels, selectors, decode; all by default.
 
     \b
     Examples:
@@ -219,6 +220,7 @@ def list_command(what: str, as_json: bool) -> None:
 
 
 main.add_command(decode_command)
+main.add_command(report_command)
 main.add_command(batch_command)
 
 if __name__ == "__main__":

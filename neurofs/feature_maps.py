@@ -12,6 +12,7 @@ import numpy as np
 from neurofs.results import Comparison
 
 __all__ = [
+    "count_channels",
     "describe_channels",
     "find_n",
     "list_selectors",
@@ -84,6 +85,23 @@ def channel_stability(comparison: Comparison, selector: str, n: int) -> np.ndarr
     known = (ranks > 0).any(axis=(3, 4))
     hit = ((ranks > 0) & (ranks <= n)).any(axis=4)
     return hit.sum(axis=(0, 1, 2)) / max(int(known.sum()), 1)
+
+
+def count_channels(comparison: Comparison, n: int) -> list[tuple[str, float, float]]:
+    """Return per selector how many channels the best n features come from, and how many lags of each.
+
+    Both are means over folds and outputs.
+    """
+    rows = []
+    for selector in list_selectors(comparison):
+        ranks = get_ranks(comparison, selector).reshape(-1, *comparison.weights["ranking"].shape[-2:])
+        hits = (ranks > 0) & (ranks <= n)
+        hits = hits[(ranks > 0).any(axis=(1, 2))]
+        used = hits.any(axis=2).sum(axis=1)
+        rows.append(
+            (selector, float(used.mean()), float((hits.sum(axis=(1, 2)) / np.maximum(used, 1)).mean()))
+        )
+    return rows
 
 
 def share_by_kind(comparison: Comparison, n: int) -> tuple[list[str], list[tuple[Any, ...]]]:

@@ -28,7 +28,7 @@ MAP_CAPTION = (
     "Columns are channels, rows are lags: the bottom row is the bin of the movement itself, higher rows "
     "are spikes "
     "that came earlier. A vertical streak is a channel that tells the same at many lags; single dark cells are "
-    "channels that matter at one lag. × marks silent channels, which cannot be selected for good reason."
+    "channels that matter at one lag. × marks silent channels; no selector has a reason to select them."
 )
 
 
@@ -78,8 +78,8 @@ def draw_top_maps(comparison: Comparison) -> Picture | None:
     ]
     caption = (
         f"The best {n} features of every selector; black: selected in every fold and for every output, gray: in "
-        "some. Rankings that look at one feature at a time tend to take all lags of a few channels, which repeat "
-        f"each other; RGS takes more channels and fewer lags of each. {MAP_CAPTION}"
+        "some. Rankings that look at one feature at a time may take all lags of a few channels, which repeat each "
+        f"other; the table below counts channels and lags. {MAP_CAPTION}"
     )
     return Picture("top", "Selected features of every selector", caption, panels)
 

@@ -236,6 +236,9 @@ def draw_weighting(comparison: Comparison) -> Picture | None:
     rows = [(s["selector"], n, share) for s in shares for n, share in zip(s["n"], s["share"], strict=True)]
     numbers = Table("Share of folds in which weights help", ("selector", "n", "share"), rows)
     keys = [find_key(s["selector"]) for s in shares]
+    outputs = dict.fromkeys(c["output"] for c in pairs) if len(_list_outputs(comparison)) > 1 else {}
+    color = find_key(first).color
+    keys += [Key(f"right: {printable(o)}", color, "os^Dv"[i % 5], "") for i, o in enumerate(outputs)]
     return Picture("weighting", "Weighted against unweighted", caption, [left, right], keys, numbers)
 
 
@@ -247,11 +250,7 @@ def _plot_pairs(axes: Any, curves: list[dict[str, Any]], score: str, label: str)
         style = {"ls": "-" if curve["weighted"] else "--", "alpha": 1.0 if curve["weighted"] else 0.7}
         mean = _numbers(curve[score]["mean"])
         axes.plot(curve["n"], mean, color=key.color, marker=marker, markevery=3, **style)
-        place = {"xytext": (4, 0), "textcoords": "offset points", "fontsize": 7, "va": "center"}
-        if curve["weighted"] and len(outputs) > 1:
-            axes.annotate(printable(curve["output"])[-14:], (curve["n"][-1], mean[-1]), color=MUTED, **place)
     use_log_n(axes, max((max(c["n"]) for c in curves), default=1))
-    axes.margins(x=0.12)
     axes.set_ylabel(label)
 
 

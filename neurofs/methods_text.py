@@ -30,7 +30,11 @@ def write_bibtex(comparison: Comparison) -> str:
 def _names(comparison: Comparison) -> list[str]:
     """Return selectors and baselines, each once."""
     methods = [m["method"] for m in comparison.summary["methods"] if " + " not in m["method"]]
-    return list(dict.fromkeys([*comparison.config.selectors, *methods]))
+    return list(dict.fromkeys([*_selectors(comparison), *methods]))
+
+
+def _selectors(comparison: Comparison) -> list[str]:
+    return [str(name) for name in comparison.weights["selector"].values]
 
 
 def _join(words: list[str]) -> str:
@@ -89,7 +93,7 @@ def _features(comparison: Comparison) -> str:
 
 
 def _selection(comparison: Comparison) -> str:
-    names = [n for n in comparison.config.selectors if n != "all"]
+    names = [n for n in _selectors(comparison) if n != "all"]
     if not names:
         return ""
     described = [_describe_selector(name) for name in names]
@@ -114,12 +118,12 @@ def _selection(comparison: Comparison) -> str:
 
 def _others(comparison: Comparison) -> str:
     decoders = [m["method"] for m in comparison.summary["methods"] if " + " in m["method"]]
-    baselines = [n for n in _names(comparison) if n not in comparison.config.selectors]
+    baselines = [n for n in _names(comparison) if n not in _selectors(comparison)]
     text = ""
     if decoders:
         text += f"Further decoders on the same features: {_join([name_method(d) for d in decoders])}. "
-    if "all" in comparison.config.selectors or baselines:
-        wide = ["soft kNN on all features"] * ("all" in comparison.config.selectors)
+    if "all" in _selectors(comparison) or baselines:
+        wide = ["soft kNN on all features"] * ("all" in _selectors(comparison))
         wide += [name_method(b) + (f" {cite(CITED_BY[b])}" if b in CITED_BY else "") for b in baselines]
         text += f"Baselines: {_join(wide)}."
     return text.strip()

@@ -37,12 +37,13 @@ from neurofs.config import (
 )
 from neurofs.errors import TaskFailed
 from neurofs.evaluate import run_task
+from neurofs.events import write_log
 from neurofs.execute import Executor, Failure, Serial
 from neurofs.loaders import load
 from neurofs.problem import Problem, Task, list_tasks, task_key
 from neurofs.provenance import describe_provenance
 from neurofs.recording import Recording
-from neurofs.results import Comparison, TaskResult, TaskStore, save, write_atomically
+from neurofs.results import Comparison, TaskResult, TaskStore, make_folder, save, write_atomically
 from neurofs.session import describe_session
 from neurofs.summary import summarise
 from neurofs.tensor import build_tensor
@@ -115,14 +116,16 @@ def decode(
     command: str = "",
 ) -> Comparison:
     """Compare on one session and write the run folder `out`, using what an earlier run left there."""
-    started, out = time.perf_counter(), Path(out)
+    started = time.perf_counter()
     prepared = prepare(options)
-    out.mkdir(parents=True, exist_ok=True)
+    out = make_folder(out)
     write_atomically(out / "run.toml", render_toml(given_options(options)))
+    write_log(out, f"{command or 'decode'}: {len(list_tasks(prepared.problem))} tasks")
     results = run_tasks(prepared.problem, TaskStore(out / "tasks"), executor or Serial(), progress)
     provenance = describe_provenance(options, prepared.recording, command, time.perf_counter() - started)
     comparison = finish(prepared, results, provenance)
     save(comparison, out)
+    write_log(out, f"done after {time.perf_counter() - started:.0f} s")
     return comparison
 
 

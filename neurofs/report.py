@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
@@ -121,7 +122,7 @@ def _environment() -> jinja2.Environment:
         "shown": printable,
         "shown_long": _show_long,
         "figure": format_number,
-        "kind_of": _kind_of,
+        "as_shown": show_table,
     }
     return environment
 
@@ -132,21 +133,44 @@ def _show_long(text: object) -> str:
 
 
 def format_number(value: float, digits: int = 3) -> str:
-    """Return a number for people: so many decimals, fewer before a large integer part, more for small ones.
+    """Return a number for people, with so many decimals; very small ones keep two digits.
 
-    >>> format_number(0.83456), format_number(0.00042), format_number(1234), format_number(15.25, 1)
-    ('0.835', '0.00042', '1,234', '15.2')
+    >>> format_number(0.83456), format_number(0.00042), format_number(1234, 0), format_number(-15.25, 1)
+    ('0.835', '0.00042', '1,234', '−15.2')
     """
-    if isinstance(value, int) or (float(value).is_integer() and abs(value) >= 1):
-        return f"{int(value):,}"
-    if value and abs(value) < 10**-digits:
-        return f"{value:.2g}"
-    return f"{value:,.{digits}f}"
+    small = value and abs(value) < 10**-digits
+    return (f"{value:.2g}" if small else f"{value:,.{digits}f}").replace("-", "−")
 
 
-def _kind_of(table: Table, column: int) -> str:
-    cells = [row[column] for row in table.rows if row[column] is not None]
-    return "text" if not cells or any(isinstance(cell, str) for cell in cells) else "num"
+def show_table(table: Table) -> dict[str, Any]:
+    """Return a table as the template shows it: each column in one format, the exact value beside each number."""
+    columns = [[row[i] for row in table.rows] for i in range(len(table.columns))]
+    shown = [_show_column(cells, table.digits) for cells in columns]
+    kinds = ["num" if any(cell["kind"] == "num" for cell in cells) else "text" for cells in shown]
+    return {
+        "caption": table.caption,
+        "columns": [{"name": name, "kind": kind} for name, kind in zip(table.columns, kinds, strict=True)],
+        "rows": list(zip(*shown, strict=True)),
+    }
+
+
+def _show_column(cells: list[Any], digits: int) -> list[dict[str, Any]]:
+    numbers = [c["mean"] if isinstance(c, dict) else c for c in cells]
+    known = [n for n in numbers if isinstance(n, int | float) and math.isfinite(n)]
+    digits = 0 if all(float(n).is_integer() for n in known) else digits
+    kind = "num" if known else "text"
+    return [_show_cell(cell, number, digits, kind) for cell, number in zip(cells, numbers, strict=True)]
+
+
+def _show_cell(cell: Any, number: Any, digits: int, kind: str) -> dict[str, Any]:
+    if isinstance(number, str):
+        return {"text": _show_long(number), "value": None, "kind": "text"}
+    if number is None or not math.isfinite(number):
+        return {"text": None, "value": None, "kind": kind}
+    text = format_number(number, digits)
+    if isinstance(cell, dict) and cell["low"] is not None:
+        text += f" ({format_number(cell['low'], digits)} to {format_number(cell['high'], digits)})"
+    return {"text": text, "value": number, "kind": "num"}
 
 
 def show_picture(picture: Picture, styles: Styles) -> dict[str, Any]:
@@ -180,9 +204,9 @@ _CROSS = "M12.5 3.5l5 5M17.5 3.5l-5 5"
 def show_key(key: Key, styles: Styles) -> dict[str, Any]:
     """Return an entry of a legend, drawn like matplotlib draws the line."""
     dashes = {"--": "6 3", ":": "2 2", "-.": "6 2 1.5 2", "-": ""}
-    dash = dashes.get(key.line, "3 1.5") if isinstance(key.line, str) else "3 1.5 1 1.5"
+    dash = dashes.get(key.line, "3 1.5 1 1.5")
     pattern = f"; stroke-dasharray: {dash}" if dash else ""
-    line = styles.name_of(f"fill: none; stroke: {key.color}; stroke-width: 1.8{pattern}")
+    line = styles.name_of(f"fill: none; stroke: {key.color}; stroke-width: 1.8{pattern}") if key.line else ""
     crossed = key.marker not in MARKERS
     marker = f"fill: none; stroke: {key.color}; stroke-width: 1.6" if crossed else f"fill: {key.color}"
     path = MARKERS.get(key.marker, _CROSS) if key.marker else ""
@@ -226,7 +250,7 @@ def _list_numbers(summary: dict[str, Any]) -> list[dict[str, Any]]:
         detail = (
             "mean of shifted targets" if key == "chance" else ", ".join(part for part in (method, n) if part)
         )
-        low = number.get("low") if number.get("high") is not None else None
+        low = number.get("low") if number.get("high") is not None and key != "chance" else None
         shown.append({**number, "key": key, "low": low, "detail": detail})
     same = {n["key"]: n.get("method") for n in shown}
     return [n for n in shown if not (n["key"] == "best" and n.get("method") == same["reference"])]

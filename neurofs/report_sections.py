@@ -12,7 +12,7 @@ from typing import Any
 
 from neurofs.config import given_options, render_toml
 from neurofs.errors import printable
-from neurofs.feature_maps import describe_channels, find_n, list_selectors, share_by_kind
+from neurofs.feature_maps import count_channels, describe_channels, find_n, list_selectors, share_by_kind
 from neurofs.figures_maps import draw_lags, draw_positions, draw_top_maps, draw_weight_maps
 from neurofs.figures_scores import (
     draw_confusion,
@@ -84,7 +84,7 @@ def make_sections(comparison: Comparison, draw: Draw) -> list[Section]:
 def _picture(picture: Picture | None, draw: Draw, missing: str) -> Block:
     if picture is None:
         return {"what": "note", "text": missing, "missing": True}
-    return {"what": "picture", "item": draw(picture)}
+    return {"what": "picture", "item": draw(picture), "static": False}
 
 
 def _note(text: str, missing: bool = False) -> Block:
@@ -115,7 +115,7 @@ def _decoded(comparison: Comparison, draw: Draw) -> Iterator[Block]:
             "The target has classes: how often each is taken for another is in the confusion matrix below."
         )
     elif len(traces.outputs) == 2:
-        yield _picture(draw_plane(comparison), draw, "")
+        yield _picture(draw_plane(comparison), draw, "") | {"static": True}
     else:
         yield _note("There is no path in the plane: the target has not two outputs.", missing=True)
 
@@ -128,7 +128,8 @@ def _features(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     yield _picture(draw_curves(comparison), draw, missing)
     yield {"what": "table", "item": _method_table(comparison), "sortable": True, "id": "methods-table"}
     yield _note(
-        "Every method at its own choice, made inside the training part. The p-values compare with "
+        "Every method at its own choice of n (the median over folds is shown), made inside the training part. "
+        "Weighted: folds in which the choice was to weigh distances. p and lost folds compare with "
         f"{name_method(comparison.summary['reference'])}, on the same folds."
     )
     yield from _note_failed(comparison)
@@ -163,35 +164,27 @@ def _method_table(comparison: Comparison) -> Table:
         "mse": "MSE",
         "fvaf": "FVAF",
     }
-    tests = {
-        t["method"]: t
-        for t in summary["tests"]
-        if t["output"] == "pooled" or len(summary["session"]["outputs"]) == 1
-    }
-    rows = []
-    for m in summary["methods"]:
-        first = m["pooled"][summary["metric"]]
-        test = tests.get(m["method"], {})
-        rows.append(
-            (
-                name_method(m["method"]),
-                *(m["pooled"][s]["mean"] for s in scores[:1]),
-                first["low"],
-                first["high"],
-                *(m["pooled"][s]["mean"] for s in scores[1:]),
-                m["n"]["median"],
-                m["weighted"],
-                test.get("p_holm"),
-                test.get("wins"),
-            )
+    single = len(summary["session"]["outputs"]) == 1
+    tests = {t["method"]: t for t in summary["tests"] if t["output"] == "pooled" or single}
+    rows = [
+        (
+            name_method(m["method"]),
+            m["pooled"][scores[0]],
+            *(m["pooled"][score]["mean"] for score in scores[1:]),
+            m["n"]["median"],
+            100 * m["weighted"],
+            tests.get(m["method"], {}).get("p_holm"),
+            _as_percent(tests.get(m["method"], {}).get("wins")),
         )
-    columns = ("method", titles[scores[0]], "low", "high", *(titles[s] for s in scores[1:]))
-    columns += ("n (median)", "folds weighted", "p (Holm)", f"won by {name_method(summary['reference'])}")
-    return Table(
-        "All methods, best first; means over folds and outputs, 95 % interval of the first score",
-        columns,
-        rows,
-    )
+        for m in summary["methods"]
+    ]
+    columns = ("method", *(titles[s] for s in scores), "n", "weighted (%)", "p (Holm)", "lost (%)")
+    caption = "All methods, best first: mean over folds and outputs; 95 % interval of the first score"
+    return Table(caption, columns, rows)
+
+
+def _as_percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
 
 
 def _wins(comparison: Comparison, draw: Draw) -> Iterator[Block]:
@@ -215,16 +208,21 @@ def _map(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     pictures = [p for p in (draw_weight_maps(comparison), draw_top_maps(comparison)) if p is not None]
     data = encode_json(pack_maps(comparison))
     yield {"what": "maps", "pictures": [draw(p) for p in pictures], "data": data}
-    kinds, rows = share_by_kind(comparison, find_n(comparison))
+    n = find_n(comparison)
+    kinds, shares = share_by_kind(comparison, n)
+    by_kind = {row[0]: [100 * share for share in row[1:]] for row in shares}
+    counts = [(name_method(s), c, l, *by_kind.get(s, [])) for s, c, l in count_channels(comparison, n)]
     if kinds:
-        caption = f"Share of each kind of channel among the best {find_n(comparison)} features"
-        named = [(name_method(str(row[0])), *row[1:]) for row in rows]
-        yield {
-            "what": "table",
-            "item": Table(caption, ("selector", *kinds), named),
-            "sortable": False,
-            "id": "kinds-table",
-        }
+        counts.append(("all channels", comparison.weights.sizes["channel"], None, *by_kind["all channels"]))
+    columns = ("selector", "channels", "lags of each", *(f"{kind} (%)" for kind in kinds))
+    caption = f"Where the best {n} features come from; mean over folds and outputs"
+    yield {
+        "what": "table",
+        "item": Table(caption, columns, counts, 1),
+        "sortable": False,
+        "id": "kinds-table",
+    }
+    if kinds:
         yield _note("A kind whose share is above its share of all channels is preferred by the selector.")
 
 

@@ -37,6 +37,7 @@ __all__ = [
     "Comparison",
     "TaskResult",
     "TaskStore",
+    "make_folder",
     "read",
     "save",
     "write_atomically",
@@ -120,8 +121,7 @@ class Comparison:
 
 def save(comparison: Comparison, folder: str | Path) -> Path:
     """Write a comparison as a run folder (all but its report) and return the folder."""
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = make_folder(folder)
     write_atomically(folder / "run.toml", render_toml(given_options(comparison.config)))
     write_atomically(folder / "scores.csv", comparison.scores.to_csv(index=False, lineterminator="\n"))
     for name in ("weights", "predictions", "session"):
@@ -168,6 +168,18 @@ def _read_netcdf(path: Path) -> xr.Dataset:
         return dataset.load()
 
 
+def make_folder(folder: str | Path) -> Path:
+    """Make a folder, with those around it, unless it is there."""
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            folder, "a folder that can be made", error.strerror, "Check path and rights."
+        ) from None
+    return folder
+
+
 def write_atomically(path: Path, content: str | bytes) -> Path:
     """Write a whole file or none: under another name first, then moved into place."""
     data = content.encode("utf-8") if isinstance(content, str) else content
@@ -204,7 +216,7 @@ class TaskStore:
 
     def write(self, task_id: str, key: str, result: TaskResult) -> None:
         """Keep a result; it is either whole or not there."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         head = json.dumps({"key": key, "rows": result.rows, "seconds": result.seconds})
         buffer = io.BytesIO()
         content: Any = {_HEAD: np.frombuffer(head.encode(), np.uint8), **result.arrays}
@@ -214,7 +226,8 @@ class TaskStore:
     def read(self, task_id: str, key: str) -> TaskResult | None:
         """Return the result of a task, or None if there is none computed from the same things."""
         try:
-            with np.load(self.folder / f"{task_id}.npz", allow_pickle=False) as file:
+            content = io.BytesIO((self.folder / f"{task_id}.npz").read_bytes())
+            with np.load(content, allow_pickle=False) as file:
                 head = json.loads(file[_HEAD].tobytes())
                 arrays = {name: file[name] for name in file.files if name != _HEAD}
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):

@@ -318,7 +318,7 @@ def _count_confusion(problem: Problem, predictions: xr.Dataset, method: str) -> 
     """Return how often each class was taken for each other, over all repeats."""
     if not problem.classes:
         return None
-    predicted = predictions["predicted"].sel(method=method).isel(output=0).values
+    predicted = predictions["predicted"].sel({"method": method}).isel(output=0).values
     truth = np.broadcast_to(problem.targets[:, 0], predicted.shape)
     known = np.isfinite(predicted)
     counts = np.zeros((len(problem.classes),) * 2, dtype=int)

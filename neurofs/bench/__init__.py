@@ -15,6 +15,7 @@ BENCHES = {
     "data": "neurofs.bench.data:measure_data",
     "kernels": "neurofs.bench.kernels:measure_kernels",
     "selectors": "neurofs.bench.selectors:measure_selectors",
+    "decode": "neurofs.bench.decode:measure_decode",
 }
 
 

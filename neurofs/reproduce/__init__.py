@@ -20,6 +20,7 @@ EXPERIMENTS = {
     "stevenson-prefixes": "neurofs.reproduce.prefixes",
     "xor": "neurofs.reproduce.xor",
     "peaking": "neurofs.reproduce.peaking",
+    "chance": "neurofs.reproduce.chance",
 }
 
 

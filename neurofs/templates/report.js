@@ -61,6 +61,7 @@
   const valueOf = (cell) => (cell.dataset.value !== undefined ? Number(cell.dataset.value) : cell.textContent.trim());
   const isMissing = (cell) => cell.querySelector(".missing") !== null || cell.textContent.trim() === "";
   function compareCells(a, b, sign) {
+    if (!a || !b) return (a ? 1 : 0) - (b ? 1 : 0);
     if (isMissing(a) || isMissing(b)) return isMissing(a) - isMissing(b);
     const x = valueOf(a), y = valueOf(b);
     if (typeof x === "number" && typeof y === "number") return sign * (x - y);
@@ -280,7 +281,7 @@
     const truth = data.target.map(floats);
     const methods = data.methods.map((m) => ({ ...m, predicted: m.predicted.map(floats), sd: m.sd ? m.sd.map(floats) : null }));
     const first = time[0], last = time[time.length - 1] + data.bin_width;
-    const state = { method: 0, start: first, stop: Math.min(last, first + data.stretch), at: -1 };
+    const state = { method: 0, start: first, stop: Math.min(last, first + data.stretch * clamp(innerWidth / 1000, 0.35, 1)), at: -1 };
     const select = role("method"), scroll = role("scroll"), readout = role("readout");
     methods.forEach((m, i) => { make("option", m.label, select).value = String(i); });
     const ranges = truth.map((values, o) => {
@@ -301,7 +302,8 @@
     });
     let plane = null;
     if (data.plane) {
-      plane = { title: make("h4", "", role("views")), canvas: make("canvas", undefined, role("views")) };
+      root.querySelector(".view").classList.add("with-plane");
+      plane = { title: make("h4", "", role("plane")), canvas: make("canvas", undefined, role("plane")) };
       plane.canvas.setAttribute("role", "img");
       plane.canvas.dataset.kind = "plane";
     }
@@ -405,7 +407,7 @@
       return points;
     }
     function drawPlane() {
-      const size = Math.min(300, role("views").clientWidth), pen = prepare(plane.canvas, size, size);
+      const size = Math.min(300, role("plane").clientWidth), pen = prepare(plane.canvas, size, size);
       const from = rowAt(state.start), to = rowAt(state.stop), groups = [];
       for (let i = time[from] < state.start ? from + 1 : from; i <= to; i++) {
         if (!groups.length || (data.summed && trial[i] !== trial[i - 1])) groups.push([]);
@@ -431,7 +433,7 @@
       pen.textAlign = "right";
       for (const v of niceTicks(low, high, 4)) pen.fillText(short(v, 4), 40, Y(v) + 4);
       pen.save(); pen.translate(10, size / 2 - 18); pen.rotate(-Math.PI / 2); pen.textAlign = "center"; pen.fillText(data.plane[1], 0, 0); pen.restore();
-      plane.title.textContent = data.summed ? "Paths of the trials shown (velocity summed from the first decoded bin)" : "Path of the stretch shown";
+      plane.title.textContent = data.summed ? "Paths of the trials shown" : "Path of the stretch shown";
       plane.canvas.setAttribute("aria-label", `True and decoded path in the plane, ${short(state.start, 6)} to ${short(state.stop, 6)} s`);
     }
 
