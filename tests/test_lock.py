@@ -119,3 +119,13 @@ def test_time_left_counts_sessions_not_yet_looked_at():
     view.started -= 10
     view.finish_task("a")
     assert 285 < view.seconds_left < 300
+
+
+def test_a_file_system_without_second_names(tmp_path, monkeypatch):
+    def refuse(source, target):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", refuse)
+    with hold_folder(tmp_path), pytest.raises(FolderInUse), hold_folder(tmp_path):
+        raise AssertionError("both have it")
+    assert not list(tmp_path.iterdir())
