@@ -206,7 +206,7 @@ def bench_command(
 ) -> None:
     """Measure speed and memory against the peers, as ratios in one run.
 
-    NAMES: data, kernels, selectors, decode; all by default.
+    NAMES: batch, data, kernels, selectors, decode; all by default.
 
     \b
     Examples:
