@@ -44,10 +44,10 @@ def list_methods(problem: Problem, results: Results) -> list[str]:
     return list(dict.fromkeys(method for result in done for method, _ in _predictions(result)))
 
 
-def _predictions(result: TaskResult) -> Iterator[tuple[str, np.ndarray]]:
+def _predictions(result: TaskResult, wanted: str = "predicted") -> Iterator[tuple[str, np.ndarray]]:
     for name, values in result.arrays.items():
         kind, _, method = name.partition(":")
-        if kind == "predicted":
+        if kind == wanted:
             yield method, values
 
 
@@ -86,20 +86,18 @@ def assemble_weights(problem: Problem, tensor: xr.Dataset, results: Results) -> 
 
 
 def assemble_predictions(problem: Problem, results: Results) -> xr.Dataset:
-    """Return what every method predicted at its choice, beside the target."""
+    """Return what every method predicted at its choice (with its deviation, if known), beside the target."""
     methods = list_methods(problem, results)
-    n_rows, n_outputs = problem.targets.shape
-    predicted = np.full((len(methods), problem.options.n_repeats, n_outputs, n_rows), np.nan, np.float32)
-    tests = {(fold.repeat, fold.fold): fold.test for fold in problem.folds}
-    for task, result in results.items():
-        test = tests.get((task.repeat, task.fold))
-        for method, values in _predictions(result):
-            outputs: Any = slice(None) if task.output < 0 else task.output
-            predicted[methods.index(method), task.repeat, outputs][..., test] = values.T
+    n_rows = len(problem.targets)
+    dims = ("method", "repeat", "output", "time")
+    variables = {"predicted": (dims, _place(problem, results, methods, "predicted"))}
+    deviation = _place(problem, results, methods, "deviation")
+    if np.isfinite(deviation).any():
+        variables["predicted_sd"] = (dims, deviation)
     trials = np.full(n_rows, -1) if problem.trials is None else problem.trials
     return xr.Dataset(
         {
-            "predicted": (("method", "repeat", "output", "time"), predicted),
+            **variables,
             "target": (("time", "output"), problem.targets.astype(np.float64)),
             "trial": ("time", trials.astype(np.int32)),
         },
@@ -111,6 +109,19 @@ def assemble_predictions(problem: Problem, results: Results) -> xr.Dataset:
         },
         attrs={"classes": list(problem.classes)} if problem.classes else {},
     )
+
+
+def _place(problem: Problem, results: Results, methods: list[str], kind: str) -> np.ndarray:
+    """Put the arrays of one kind where they belong, (methods, repeats, outputs, rows); NaN elsewhere."""
+    n_rows, n_outputs = problem.targets.shape
+    placed = np.full((len(methods), problem.options.n_repeats, n_outputs, n_rows), np.nan, np.float32)
+    tests = {(fold.repeat, fold.fold): fold.test for fold in problem.folds}
+    for task, result in results.items():
+        for method, values in _predictions(result, kind):
+            outputs: Any = slice(None) if task.output < 0 else task.output
+            test = tests[task.repeat, task.fold]
+            placed[methods.index(method), task.repeat, outputs][..., test] = values.T
+    return placed
 
 
 def assemble_null(problem: Problem, results: Results) -> list[dict[str, Any]]:

@@ -14,9 +14,11 @@ from typing import Any
 import click
 
 from neurofs import __version__
+from neurofs.commands.batch import batch_command
 from neurofs.commands.decode import decode_command
 from neurofs.commands.options import OptionsCommand, read_given
 from neurofs.commands.report import report_command
+from neurofs.commands.transfer import transfer_command
 from neurofs.errors import NeurofsError
 
 __all__ = ["main"]
@@ -106,40 +108,83 @@ def simulate_command(out: Path, seed: int, **settings: Any) -> None:
 
 @main.command("reproduce")
 @click.argument("name", required=False)
-@click.option("--list", "show_list", is_flag=True, help="Name the experiments and their sources.")
+@click.option("--list", "show_list", is_flag=True, help="Name the experiments, their sources and their time.")
 @click.option("--repetitions", type=click.IntRange(min=1), help="Repetitions; as published by default.")
 @click.option("--seed", default=0, show_default=True, help="Seed of all draws.")
-@click.option("--out", type=click.Path(path_type=Path), help="Also write the table to this CSV file.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Also write the table to this CSV file; for all, the folder of the report [reports/reproduce].",
+)
 @click.option("--figure", type=click.Path(path_type=Path), help="Where its figure goes; NAME.png by default.")
-def reproduce_command(
-    name: str | None,
-    show_list: bool,
-    repetitions: int | None,
-    seed: int,
-    out: Path | None,
-    figure: Path | None,
-) -> None:
-    """Run a published experiment again and print its figures beside ours.
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="For all: at a time.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def reproduce_command(name: str | None, show_list: bool, out: Path | None, jobs: int, **options: Any) -> None:
+    """Run a published experiment again and print its figures beside ours; NAME may be all.
+
+    `all` runs every experiment and writes a page with all claims, tables and figures. Exit code 1 if one failed.
 
     \b
     Examples:
       neurofs reproduce --list
       neurofs reproduce navot2005-fig2 --out fig2.csv
       neurofs reproduce xor --figure reports/xor.png
+      neurofs reproduce all --jobs 2 --out reports/reproduce
     """
-    from neurofs.reproduce import list_experiments, reproduce, save_figure
+    from neurofs.reproduce import list_experiments
 
     if show_list or name is None:
         click.echo(list_experiments())
-        return
+    elif name == "all":
+        _reproduce_all(out or Path("reports/reproduce"), jobs, **options)
+    else:
+        _reproduce_one(name, out, **options)
+
+
+def _reproduce_one(
+    name: str, out: Path | None, repetitions: int | None, seed: int, figure: Path | None, as_json: bool
+) -> None:
+    from neurofs.reproduce import list_claims, reproduce, save_figure
+
     options = {} if repetitions is None else {"repetitions": repetitions}
     table, text = reproduce(name, progress=_show_progress, seed=seed, **options)
     if out is not None:
         table.to_csv(out, index=False)
-    click.echo(text)
     saved = save_figure(name, table, figure)
+    if as_json:
+        figure_path = None if saved is None else str(saved)
+        record = {"name": name, "text": text, "claims": list_claims(name, table), "figure": figure_path}
+        click.echo(json.dumps(record, indent=2))
+        return
+    click.echo(text)
     if saved is not None:
         click.echo(f"\nfigure: {saved}")
+
+
+def _reproduce_all(
+    folder: Path, jobs: int, repetitions: int | None, seed: int, figure: Path | None, as_json: bool
+) -> None:
+    from neurofs.errors import UsageError
+    from neurofs.reproduce.index import run_all
+
+    if figure is not None:
+        raise UsageError("--figure is for one experiment; all figures of all go to the folder --out")
+    outcomes = run_all(
+        folder,
+        jobs=jobs,
+        seed=seed,
+        repetitions=repetitions,
+        report=lambda line: click.echo(line, err=True),
+    )
+    if as_json:
+        records = [{"name": o.name, "error": o.error, "claims": o.claims} for o in outcomes]
+        click.echo(json.dumps({"report": str(folder / "index.html"), "experiments": records}, indent=2))
+    else:
+        for outcome in outcomes:
+            click.echo(f"{outcome.name}\n{outcome.text or 'failed: ' + outcome.error}\n")
+        click.echo(f"report: {folder / 'index.html'}")
+    if any(outcome.error for outcome in outcomes):
+        sys.exit(1)
 
 
 @main.command("bench")
@@ -161,7 +206,7 @@ def bench_command(
 ) -> None:
     """Measure speed and memory against the peers, as ratios in one run.
 
-    NAMES: data, kernels, selectors; all by default.
+    NAMES: batch, data, kernels, selectors, decode; all by default.
 
     \b
     Examples:
@@ -220,6 +265,9 @@ def list_command(what: str, as_json: bool) -> None:
 
 main.add_command(decode_command)
 main.add_command(report_command)
+main.add_command(batch_command)
+main.add_command(transfer_command)
+
 
 if __name__ == "__main__":
     main()

@@ -20,9 +20,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from neurofs.decoders import DECODERS
+from neurofs.kernel_decoder import KernelRGSDecoder
 from neurofs.metric import prefix_curves
 from neurofs.preferred import PreferredDecoder
-from neurofs.problem import JOINT, NULL, Problem, Task, decoders_of, make_sizes
+from neurofs.problem import JOINT, KERNEL, NULL, Problem, Task, decoders_of, make_sizes
 from neurofs.results import TaskResult
 from neurofs.samples import Samples
 from neurofs.scores import score_classes, score_values
@@ -33,7 +34,7 @@ from neurofs.tuning import Holdout, hold_out
 
 __all__ = ["Choice", "Half", "fit_selector", "rehearse", "run_task"]
 
-HOLDOUTS = 3  # inner hold-outs of a training part
+HOLDOUTS = 2  # inner hold-outs of a training part
 NEIGHBORS = (5, 10, 20, 40, 80)
 BETAS = (0.1, 0.25, 0.5)
 NULL_SPLITS = 3  # folds of the null control
@@ -280,15 +281,17 @@ def _labels(problem: Problem, predicted: np.ndarray) -> np.ndarray:
 
 
 def _run_joint(problem: Problem, task: Task, train: Half, test: Half) -> TaskResult:
-    """Fit a linear decoder on all features to all outputs at once."""
-    samples = problem.samples
-    settings = {"n_newest": samples.n_channels} if task.method == "kalman" else {}
-    decoder = DECODERS[task.method](**settings)
+    """Fit a decoder on all features to all outputs at once."""
+    decoder, about = _make_joint(problem, task)
     decoder.fit(train.samples, _targets(problem, train), train.trials)
-    predicted = _labels(problem, decoder.predict(test.samples))
-    n = settings.get("n_newest", samples.n_features)
-    about = {"selector": "all", "decoder": task.method, "n": n, "weighted": False, "n_train": len(train.y)}
+    arrays = {}
+    if task.method == KERNEL and not problem.classes:
+        predicted, deviation = decoder.predict(test.samples, return_std=True)
+        arrays[f"deviation:{task.method}"] = deviation.reshape(len(predicted), -1).astype(np.float32)
+    else:
+        predicted = _labels(problem, decoder.predict(test.samples))
     columns = predicted.reshape(len(predicted), -1)
+    about = {**about, "n_train": len(train.y)}
     rows = [
         _row(
             problem,
@@ -300,7 +303,19 @@ def _run_joint(problem: Problem, task: Task, train: Half, test: Half) -> TaskRes
         )
         for o, values in enumerate(columns.T)
     ]
-    return TaskResult(rows, {f"predicted:{task.method}": columns.astype(np.float32)})
+    return TaskResult(rows, {f"predicted:{task.method}": columns.astype(np.float32), **arrays})
+
+
+def _make_joint(problem: Problem, task: Task) -> tuple[Any, dict[str, Any]]:
+    """Return a decoder of all outputs, and what to say of it; the Kalman filter sees the newest bin alone."""
+    n, n_channels = problem.samples.n_features, problem.samples.n_channels
+    if task.method == KERNEL:
+        decoder: Any = KernelRGSDecoder(random_state=task.seed(problem.options.seed))
+        return decoder, {"selector": "kernel-rgs", "decoder": "kernel-rgs", "n": n, "weighted": True}
+    about = {"selector": "all", "decoder": task.method, "n": n, "weighted": False}
+    if task.method == "kalman":
+        return DECODERS["kalman"](n_newest=n_channels), {**about, "n": n_channels}
+    return DECODERS[task.method](), about
 
 
 def _column(part: Half, output: int) -> Half:

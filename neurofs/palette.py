@@ -78,6 +78,7 @@ LABELS = {
     "relieff": "ReliefF",
     "simba": "Simba",
     "gflip": "G-flip",
+    "ebfs": "EBFS",
     "random": "random ranking",
     "all": "all features",
     "ridge": "ridge",

@@ -35,8 +35,10 @@ from neurofs.config import (
     render_toml,
     select_options,
 )
+from neurofs.errors import TaskFailed
 from neurofs.evaluate import run_task
-from neurofs.execute import Executor, Serial
+from neurofs.events import write_log
+from neurofs.execute import Executor, Failure, Serial
 from neurofs.loaders import load
 from neurofs.problem import Problem, Task, list_tasks, task_key
 from neurofs.provenance import describe_provenance
@@ -118,10 +120,12 @@ def decode(
     prepared = prepare(options)
     out = make_folder(out)
     write_atomically(out / "run.toml", render_toml(given_options(options)))
+    write_log(out, f"{command or 'decode'}: {len(list_tasks(prepared.problem))} tasks")
     results = run_tasks(prepared.problem, TaskStore(out / "tasks"), executor or Serial(), progress)
     provenance = describe_provenance(options, prepared.recording, command, time.perf_counter() - started)
     comparison = finish(prepared, results, provenance)
     save(comparison, out)
+    write_log(out, f"done after {time.perf_counter() - started:.0f} s")
     return comparison
 
 
@@ -136,6 +140,8 @@ def run_tasks(
     report = progress or (lambda done, total: None)
     report(len(results), len(tasks))
     for task, result in executor.run(run_task, problem, missing):
+        if isinstance(result, Failure):
+            raise TaskFailed(f"{task.id}: {result.reason}\n{result.detail}".strip())
         store.write(task.id, keys[task], result)
         results[task] = result
         report(len(results), len(tasks))

@@ -26,10 +26,21 @@ from neurofs.selectors import SELECTORS
 from neurofs.splits import Fold, make_folds, shift_rows
 from neurofs.tensor import to_samples
 
-__all__ = ["BASELINES", "NULL", "Problem", "Task", "decoders_of", "list_tasks", "make_sizes", "task_key"]
+__all__ = [
+    "BASELINES",
+    "KERNEL",
+    "NULL",
+    "Problem",
+    "Task",
+    "decoders_of",
+    "list_tasks",
+    "make_sizes",
+    "task_key",
+]
 
 BASELINES = ("all", "random", "ridge", "kalman")
-JOINT = ("ridge", "kalman")  # fitted to all outputs at once
+KERNEL = "kernel-rgs-decoder"
+JOINT = ("ridge", "kalman", KERNEL)  # fitted to all outputs at once
 NULL = "null"
 ALL_OUTPUTS = -1
 DEFAULT_SELECTORS = {
@@ -50,6 +61,7 @@ DECODER_NAMES = (
     "svr",
     "gradient-boosting",
     "mlp",
+    "kernel-rgs",
 )
 N_SIZES = 30
 
@@ -177,11 +189,14 @@ def list_tasks(problem: Problem) -> list[Task]:
     methods = dict.fromkeys((*options.selectors, *BASELINES))
     if problem.classes:
         methods.pop("kalman")
+    if "kernel-rgs" in options.decoder:
+        methods[KERNEL] = None
     tasks = [
-        Task(method, output, fold.repeat, fold.fold)
+        Task(method, ALL_OUTPUTS if method in JOINT else output, fold.repeat, fold.fold)
         for fold in problem.folds
+        for output in range(n_outputs)
         for method in methods
-        for output in ([ALL_OUTPUTS] if method in JOINT else range(n_outputs))
+        if output == 0 or method not in JOINT
     ]
     n_shifts = len(shift_rows(len(problem.samples), options.n_shifts)[1]) if options.n_shifts else 0
     return tasks + [Task(NULL, output, 0, shift) for output in range(n_outputs) for shift in range(n_shifts)]
@@ -208,33 +223,38 @@ def decoders_of(problem: Problem, method: str) -> list[str]:
     """Return the decoders, beside knn, that run on the features of a selector."""
     if method not in problem.options.selectors:
         return []
-    return [d for d in problem.options.decoder if d != "knn" and (d != "auto" or method == problem.reference)]
+    apart = ("knn", "kernel-rgs") if method == problem.reference else ("knn", "kernel-rgs", "auto")
+    return [decoder for decoder in problem.options.decoder if decoder not in apart]
 
 
 @cache
 def code_version() -> str:
-    """Return the version and a hash of the source that results depend on; reports and commands do not count."""
+    """Return the version and a hash of the source that the result of a task depends on."""
     home = Path(__file__).parent
     digest = hashlib.sha256()
-    for path in sorted([*home.glob("*.py"), *(home / "selectors").glob("*.py")]):
-        if not path.name.startswith(APART):
-            digest.update(path.read_bytes())
+    for path in sorted(path for pattern in RESULT_SOURCES for path in home.glob(pattern)):
+        digest.update(path.read_bytes())
     return f"{__version__} {digest.hexdigest()[:16]}"
 
 
-APART = (
-    "cli",
-    "report",
-    "figures",
-    "batch",
-    "events",
-    "lock",
-    "progress",
-    "methods",
-    "published",
-    "transfer",
+RESULT_SOURCES = (
+    "kernels*.py",
+    "metric*.py",
+    "selectors/*.py",
+    "block_ridge.py",
+    "decoders.py",
+    "evaluate.py",
+    "kalman.py",
+    "kernel_decoder.py",
+    "learned_metric.py",
+    "preferred.py",
+    "problem.py",
+    "samples.py",
+    "scores.py",
+    "splits.py",
+    "tuning.py",
 )
-"""Beginnings of the names of modules on which no result of a task depends."""
+"""Modules that decide what a task finds; what came before them is in the hash of the data."""
 
 
 def make_sizes(options: CompareOptions, n_features: int) -> np.ndarray:

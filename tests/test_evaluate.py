@@ -1,17 +1,22 @@
 """The comparison against independent computations, and that no test sample influences a fit."""
 
 import dataclasses
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.linear_model import Ridge as SklearnRidge
-from sklearn.neighbors import KNeighborsRegressor
+from sklearn_protocol import predict_knn, predict_ridge, rank_by_correlation, split
 
-from neurofs.config import CompareOptions
-from neurofs.decoders import DECODERS, Ridge
+import neurofs
+from neurofs.config import CompareOptions, RunOptions
+from neurofs.decoders import DECODERS
 from neurofs.errors import UsageError
-from neurofs.evaluate import run_task
-from neurofs.problem import DECODER_NAMES, Problem, Task, list_tasks, task_key
+from neurofs.evaluate import HOLDOUTS, run_task
+from neurofs.inspection import inspect_file
+from neurofs.pipeline import prepare
+from neurofs.problem import DECODER_NAMES, RESULT_SOURCES, Problem, Task, list_tasks, task_key
 from neurofs.selectors import SELECTORS
 from neurofs.simulate import simulate_session
 from neurofs.splits import overlap_audit
@@ -33,32 +38,18 @@ def without_ties(problem):
     return dataclasses.replace(problem, samples=dataclasses.replace(problem.samples, flat=flat + noise))
 
 
-def halves(problem, task):
-    fold = next(f for f in problem.folds if (f.repeat, f.fold) == (task.repeat, task.fold))
-    X = np.asarray(problem.samples, dtype=np.float64)
-    return X[fold.train], X[fold.test], fold.train, fold.test
-
-
-def soft(distance):
-    d = distance**2
-    return np.exp(-(d - d.min(axis=1, keepdims=True)) / (0.5 * d.mean(axis=1, keepdims=True)))
-
-
 @pytest.mark.parametrize("output", [0, 1])
 def test_curve_and_choice_equal_scikit_learn(output):
     problem = without_ties(make_problem(n_neighbors=7, beta=0.5, sizes=(1, 4, 9, 24), decoder=("knn",)))
     task = Task("corrcoef", output, 0, 2)
-    train, test, rows, test_rows = halves(problem, task)
-    y = problem.targets[:, output]
-    r = np.array([abs(np.corrcoef(column, y[rows])[0, 1]) if column.std() else 0.0 for column in train.T])
-    order = np.argsort(-r, kind="stable")
+    train, test, rows, test_rows = split(problem, task)
+    y, truth = problem.targets[rows, output], problem.targets[test_rows, output]
+    order = rank_by_correlation(train, y)
     found = run_task(problem, task)
     np.testing.assert_array_equal(found.arrays["order"], order)
     for row in found.rows:
         kept = order[: row["n"]]
-        knn = KNeighborsRegressor(7, weights=soft, algorithm="brute").fit(train[:, kept], y[rows])
-        predicted = knn.predict(test[:, kept])
-        truth = y[test_rows]
+        predicted = predict_knn(train[:, kept], y, test[:, kept], 7)
         assert row["mse"] == pytest.approx(np.mean((truth - predicted) ** 2), rel=2e-3)
         assert row["r2"] == pytest.approx(1 - np.mean((truth - predicted) ** 2) / truth.var(), abs=2e-3)
         assert row["r"] == pytest.approx(np.corrcoef(truth, predicted)[0, 1], abs=2e-3)
@@ -68,19 +59,19 @@ def test_curve_and_choice_equal_scikit_learn(output):
 
 
 def test_n_is_chosen_by_the_inner_hold_outs_alone():
-    problem = without_ties(make_problem(n_neighbors=7, beta=0.5, sizes=(1, 4, 9, 24), decoder=("knn",)))
+    sizes = (1, 4, 9, 24)
+    problem = without_ties(make_problem(n_neighbors=7, beta=0.5, sizes=sizes, decoder=("knn",)))
     task = Task("corrcoef", 0, 0, 1)
-    train, _, rows, _ = halves(problem, task)
+    train, _, rows, _ = split(problem, task)
     y, trials = problem.targets[rows, 0], problem.trials[rows]
     errors = []
-    for held in hold_out(problem.samples[rows], y, lambda *_: None, trials, 3):
+    for held in hold_out(problem.samples[rows], y, lambda *_: None, trials, HOLDOUTS):
         fit, test = train[held.fit], train[held.test]
-        r = [abs(np.corrcoef(c, y[held.fit])[0, 1]) if c.std() else 0.0 for c in fit.T]
-        order = np.argsort(-np.array(r), kind="stable")
-        for n in (1, 4, 9, 24):
-            knn = KNeighborsRegressor(7, weights=soft, algorithm="brute").fit(fit[:, order[:n]], y[held.fit])
-            errors.append(np.mean((knn.predict(test[:, order[:n]]) - y[held.test]) ** 2))
-    best = (1, 4, 9, 24)[np.argmin(np.mean(np.reshape(errors, (3, 4)), axis=0))]
+        order = rank_by_correlation(fit, y[held.fit])
+        for n in sizes:
+            predicted = predict_knn(fit[:, order[:n]], y[held.fit], test[:, order[:n]], 7)
+            errors.append(np.mean((predicted - y[held.test]) ** 2))
+    best = sizes[np.argmin(np.mean(np.reshape(errors, (HOLDOUTS, 4)), axis=0))]
     (chosen,) = [row for row in run_task(problem, task).rows if row["chosen"]]
     assert chosen["n"] == best
 
@@ -88,39 +79,46 @@ def test_n_is_chosen_by_the_inner_hold_outs_alone():
 def test_ridge_equals_scikit_learn_with_the_strength_that_the_hold_outs_prefer():
     problem = make_problem()
     task = Task("ridge", -1, 0, 0)
-    train, test, rows, _ = halves(problem, task)
+    train, test, rows, _ = split(problem, task)
     Y = problem.targets[rows]
-    scaled = (Y - Y.mean(axis=0)) / Y.std(axis=0)
-
-    def fit_sklearn(X, y, strength):
-        centered = X - X.mean(axis=0)
-        alpha = strength * np.trace(centered.T @ centered) / X.shape[1]
-        return SklearnRidge(alpha=alpha, solver="cholesky").fit(X, y)
-
-    def error(strength):
-        parts = hold_out(problem.samples[rows], scaled, lambda *_: None, problem.trials[rows])
-        return np.mean(
-            [
-                np.mean(
-                    (
-                        fit_sklearn(train[h.fit], scaled[h.fit], strength).predict(train[h.test])
-                        - scaled[h.test]
-                    )
-                    ** 2
-                )
-                for h in parts
-            ]
-        )
-
-    best = min(Ridge.GRID, key=error)
-    expected = fit_sklearn(train, scaled, best).predict(test) * Y.std(axis=0) + Y.mean(axis=0)
     found = run_task(problem, task).arrays["predicted:ridge"]
-    np.testing.assert_allclose(found, expected, atol=2e-3 * Y.std())
+    np.testing.assert_allclose(found, predict_ridge(problem, rows, train, Y, test), atol=2e-3 * Y.std())
+
+
+@pytest.mark.shared_data
+@pytest.mark.parametrize(
+    "name", ["stevenson2011_m1.mat", "chewie_20131003_m1.npz", "a2929_head_direction.nwb"]
+)
+def test_real_recordings_with_what_inspect_suggests_equal_scikit_learn(shared_data, name):
+    suggested = inspect_file(shared_data / name)["decode"]["options"]
+    options = RunOptions(
+        file=str(shared_data / name),
+        **suggested,
+        n_neighbors=25,
+        beta=0.5,
+        decoder=("knn",),
+        sizes=(100, 150),
+    )
+    problem = prepare(options).problem
+    assert all(fold.n_overlaps == 0 for fold in problem.folds)
+    task = Task("corrcoef", 0, 0, 1)
+    train, test, rows, test_rows = split(problem, task)
+    y, truth = problem.targets[rows, 0], problem.targets[test_rows, 0]
+    order = rank_by_correlation(train, y)
+    for row in run_task(problem, task).rows:
+        kept = order[: row["n"]]
+        predicted = predict_knn(train[:, kept], y, test[:, kept], 25)
+        assert row["r2"] == pytest.approx(1 - np.mean((truth - predicted) ** 2) / truth.var(), abs=0.004)
+    task = Task("ridge", -1, 0, 1)
+    expected = predict_ridge(problem, rows, train, problem.targets[rows], test)
+    truths = problem.targets[test_rows].T
+    for row, values, truth in zip(run_task(problem, task).rows, expected.T, truths, strict=True):
+        assert row["r2"] == pytest.approx(1 - np.mean((truth - values) ** 2) / truth.var(), abs=1e-3)
 
 
 def with_other_test_targets(problem, task):
     """The same problem with the targets of the test rows exchanged for others."""
-    _, _, _, test = halves(problem, task)
+    _, _, _, test = split(problem, task)
     targets = problem.targets.copy()
     rng = np.random.default_rng(0)
     if problem.classes:
@@ -225,6 +223,16 @@ def test_the_key_of_a_task_knows_what_touches_it():
     ):
         assert task_key(make_problem(**changed), task) != key, changed
     assert len({t.id for t in list_tasks(problem)}) == len(list_tasks(problem))
+
+
+def test_the_version_of_the_code_covers_all_that_evaluate_imports():
+    code = "import sys, neurofs.evaluate; print(*sorted(m for m in sys.modules if m.startswith('neurofs.')))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    home = Path(neurofs.__file__).parent
+    covered = {p.relative_to(home).as_posix() for pattern in RESULT_SOURCES for p in home.glob(pattern)}
+    apart = {"config", "errors", "grid", "recording", "results", "target", "tensor", "selectors"}
+    for name in (module.removeprefix("neurofs.") for module in loaded.split()):
+        assert name in apart or f"{name.replace('.', '/')}.py" in covered, name
 
 
 def test_results_do_not_depend_on_what_ran_before():

@@ -9,11 +9,15 @@ from neurofs.selectors.base import Selector
 from neurofs.selectors.filters import SKS, AllFeatures, CorrCoef, InfoGain, Random
 from neurofs.selectors.kernel_rgs import KernelRGS
 from neurofs.selectors.margin import GFlip, Simba
+from neurofs.selectors.meta import QualityMap, describe_features
+from neurofs.selectors.mufasa import Mufasa
 from neurofs.selectors.relief import Relief, ReliefF, RReliefF
 from neurofs.selectors.rgs import RGS
 from neurofs.selectors.search import BackwardElimination, ForwardSelection
+from neurofs.selectors.trees import EBFS
 
 __all__ = [
+    "EBFS",
     "RGS",
     "SELECTORS",
     "SKS",
@@ -24,12 +28,15 @@ __all__ = [
     "GFlip",
     "InfoGain",
     "KernelRGS",
+    "Mufasa",
+    "QualityMap",
     "RReliefF",
     "Random",
     "Relief",
     "ReliefF",
     "Selector",
     "Simba",
+    "describe_features",
 ]
 
 SELECTORS: dict[str, type[Selector]] = {
@@ -45,6 +52,7 @@ SELECTORS: dict[str, type[Selector]] = {
     "relieff": ReliefF,
     "simba": Simba,
     "gflip": GFlip,
+    "ebfs": EBFS,
     "random": Random,
     "all": AllFeatures,
 }
