@@ -68,7 +68,7 @@ def _show_entry(entry: Entry) -> dict[str, Any]:
         "name": str(entry["name"]),
         "status": str(entry["status"]),
         "reason": str(entry.get("reason") or ""),
-        "href": _find_href(entry),
+        "href": _find_href(entry) if entry["status"] == "done" else "",
         "numbers": [],
         "n": None,
         "verdict": "",

@@ -451,6 +451,26 @@ def test_the_command_makes_an_index_of_several_runs(tmp_path):
     assert 'href="./b/report.html"' in html
 
 
+def test_the_command_knows_a_batch(tmp_path):
+    save(make_comparison(n_rows=100), tmp_path / "sessions" / "day1")
+    (tmp_path / "sessions" / "day2").mkdir()
+    (tmp_path / "sessions" / "day2" / "log.txt").write_text("failed\n")
+    events = [
+        {"event": "session_failed", "session": name, "reason": f"{name} has no spikes"}
+        for name in ("day1", "day2")
+    ]
+    (tmp_path / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    claims = [{"claim": "RGS wins", "published": "90 %", "found": "50 %", "holds": False}]
+    (tmp_path / "claims.json").write_text(json.dumps(claims))
+    result = CliRunner().invoke(main, ["report", str(tmp_path)])
+    assert result.exit_code == 1
+    html = (tmp_path / "index.html").read_text()
+    assert "day2 has no spikes" in html
+    assert "day1 has no spikes" not in html
+    assert "does not hold" in html
+    assert 'href="./sessions/day1/report.html"' in html
+
+
 @pytest.mark.parametrize("what", ["missing", "empty"])
 def test_a_folder_without_a_run_is_refused_in_one_line(tmp_path, what):
     (tmp_path / "empty").mkdir()
