@@ -6,6 +6,13 @@ Relief(n_features_to_select=10)
 """
 
 from neurofs.selectors.base import Selector
+from neurofs.selectors.consistency import (
+    Focus1,
+    Focus2,
+    MutualInformationGreedy,
+    SimpleGreedy,
+    WeightedGreedy,
+)
 from neurofs.selectors.filters import SKS, AllFeatures, CorrCoef, InfoGain, Random
 from neurofs.selectors.kernel_rgs import KernelRGS
 from neurofs.selectors.margin import GFlip, Simba
@@ -20,16 +27,21 @@ __all__ = [
     "AllFeatures",
     "BackwardElimination",
     "CorrCoef",
+    "Focus1",
+    "Focus2",
     "ForwardSelection",
     "GFlip",
     "InfoGain",
     "KernelRGS",
+    "MutualInformationGreedy",
     "RReliefF",
     "Random",
     "Relief",
     "ReliefF",
     "Selector",
     "Simba",
+    "SimpleGreedy",
+    "WeightedGreedy",
 ]
 
 SELECTORS: dict[str, type[Selector]] = {
@@ -45,6 +57,11 @@ SELECTORS: dict[str, type[Selector]] = {
     "relieff": ReliefF,
     "simba": Simba,
     "gflip": GFlip,
+    "focus1": Focus1,
+    "focus2": Focus2,
+    "simple-greedy": SimpleGreedy,
+    "mi-greedy": MutualInformationGreedy,
+    "weighted-greedy": WeightedGreedy,
     "random": Random,
     "all": AllFeatures,
 }
