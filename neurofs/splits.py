@@ -14,7 +14,7 @@ import numpy as np
 
 from neurofs.samples import Samples
 
-__all__ = ["BlockedKFold", "count_overlaps", "overlap_audit"]
+__all__ = ["BlockedKFold", "count_overlaps", "overlap_audit", "split_off"]
 
 
 def count_overlaps(starts: np.ndarray, others: np.ndarray, span: int) -> np.ndarray:
@@ -123,3 +123,31 @@ def _blocks(starts: np.ndarray, groups: Any) -> np.ndarray:
     _, first, inverse = np.unique(groups[order], return_index=True, return_inverse=True)
     blocks[order] = np.argsort(np.argsort(first))[inverse]
     return blocks
+
+
+def split_off(X: Any, fraction: float, groups: Any = None, n_runs: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows to train on and the rows to hold out, about `fraction` of all, once.
+
+    The held-out rows are blocks, or runs of whole trials, spread over the session: at most `n_runs` of them, of
+    at least three rows or one trial. Training rows that share raw data with them are left out.
+
+    >>> train, test = split_off(Samples.from_counts(np.zeros((21, 4)), n_lags=2), 0.3)
+    >>> train, test
+    (array([ 0,  1,  2,  3,  4,  5, 11, 12, 13, 14, 15]), array([ 7,  8,  9, 17, 18, 19]))
+    """
+    if not 0 < fraction < 1:
+        raise ValueError(f"the held-out fraction must be above 0 and below 1; found {fraction!r}")
+    starts, span = _positions(X)
+    blocks = _blocks(starts, groups)
+    n_blocks = int(blocks.max(initial=-1)) + 1
+    if n_blocks < 2:
+        what = "samples" if groups is None else "groups"
+        raise ValueError(f"holding out a part needs at least 2 {what}; found {n_blocks}")
+    shortest = 10 if groups is None else 4
+    runs = np.array_split(np.arange(n_blocks), max(1, min(n_runs, n_blocks // shortest)))
+    held = [run[-min(len(run) - 1, max(1, round(fraction * len(run)))) :] for run in runs]
+    test = np.isin(blocks, np.concatenate(held))
+    apart = count_overlaps(starts, starts[test], span) == 0
+    if not apart.any():
+        raise ValueError(f"no training samples are left outside the gap around {test.sum()} held-out ones")
+    return np.flatnonzero(apart & ~test), np.flatnonzero(test)

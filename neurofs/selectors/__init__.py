@@ -6,6 +6,7 @@ Relief(n_features_to_select=10)
 """
 
 from neurofs.selectors.base import Selector
+from neurofs.selectors.beam import OrderedFS, StandardWrap
 from neurofs.selectors.consistency import (
     Focus1,
     Focus2,
@@ -34,6 +35,7 @@ __all__ = [
     "InfoGain",
     "KernelRGS",
     "MutualInformationGreedy",
+    "OrderedFS",
     "RReliefF",
     "Random",
     "Relief",
@@ -41,6 +43,7 @@ __all__ = [
     "Selector",
     "Simba",
     "SimpleGreedy",
+    "StandardWrap",
     "WeightedGreedy",
 ]
 
@@ -53,6 +56,8 @@ SELECTORS: dict[str, type[Selector]] = {
     "rrelieff": RReliefF,
     "forward": ForwardSelection,
     "backward": BackwardElimination,
+    "ordered-fs": OrderedFS,
+    "standard-wrap": StandardWrap,
     "relief": Relief,
     "relieff": ReliefF,
     "simba": Simba,
