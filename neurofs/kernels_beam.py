@@ -2,7 +2,8 @@
 
 Candidates `c` are columns, one row of an array each; `i` is a query row, `j` a training row, `r` a rank of a
 neighbor. Nothing is imported from other kernels, because numba's cache does not see changes there. Parallel
-loops write only their own entry.
+loops write only their own entry. Fast-math, in logistic regression alone, is limited to reassociation,
+contraction, signed zeros and reciprocals; data are checked to be finite before they come here.
 """
 
 # mypy: disallow-untyped-defs=False
@@ -14,6 +15,7 @@ from numba import njit, prange
 
 __all__ = ["add_column", "fit_logistic", "logistic_losses", "neighbor_losses"]
 
+FAST = {"reassoc", "contract", "nsz", "arcp"}
 MOST_STEPS = 30  # of Newton's method
 MOST_HALVINGS = 20
 
@@ -89,7 +91,7 @@ def neighbor_losses(ordered, order, query_columns, row_columns, Y, truth, n_neig
 # ---------------------------------------------------------------------------------------- logistic regression
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=FAST)
 def _penalized(Z, t, w, ridge, score):
     """Return −log likelihood + ½ ridge Σ w² (but the first, the intercept); `score` becomes Z' w."""
     loss = 0.0
@@ -104,7 +106,7 @@ def _penalized(Z, t, w, ridge, score):
     return loss
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=FAST)
 def _solve(H, g):
     """Overwrite g with H⁻¹ g, H symmetric and positive, by Cholesky's method; H becomes its factor."""
     n = g.shape[0]
@@ -124,16 +126,16 @@ def _solve(H, g):
         g[a] /= H[a, a]
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=FAST)
 def fit_logistic(Z, t, ridge, tolerance, w):
     """Move w to the minimum of −log likelihood + ½ ridge Σ w² by Newton's method.
 
-    `Z` is (features, rows), its first row ones; `t` is 0 or 1. It ends when a step would gain less than
-    `tolerance`.
+    `Z` is (features, rows), its first row ones; `t` is 0 or 1. It ends with the first step that
+    gains less than `tolerance`, after which far less is left to gain.
     """
     n, m = Z.shape
     score, trial = np.empty(m), np.empty(m)
-    H, g, p, q = np.empty((n, n)), np.empty(n), np.empty(m), np.empty(m)
+    H, g, p, q, z = np.empty((n, n)), np.empty(n), np.empty(m), np.empty(m), np.empty(m)
     loss = _penalized(Z, t, w, ridge, score)
     for _ in range(MOST_STEPS):
         for i in range(m):
@@ -143,16 +145,18 @@ def fit_logistic(Z, t, ridge, tolerance, w):
             g[a] = -(ridge * w[a] if a > 0 else 0.0)
             for i in range(m):
                 g[a] += Z[a, i] * (t[i] - p[i])
+                z[i] = Z[a, i] * q[i]
             for b in range(a + 1):
                 s = 0.0
                 for i in range(m):
-                    s += Z[a, i] * q[i] * Z[b, i]
+                    s += z[i] * Z[b, i]
                 H[a, b] = s
             H[a, a] += ridge if a > 0 else 1e-10
         slope = g.copy()
         _solve(H, g)
         gain = 0.5 * np.dot(slope, g)
         if gain < tolerance:
+            w += g
             return
         size = 1.0
         for _ in range(MOST_HALVINGS):
@@ -167,7 +171,7 @@ def fit_logistic(Z, t, ridge, tolerance, w):
         score[:] = trial
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, parallel=True, fastmath=FAST)
 def logistic_losses(Z, columns, Q, query_columns, targets, truth, ridge, tolerance, start, out):
     """out[c] = share of queries whose class logistic regression gets wrong, with column c added.
 

@@ -117,12 +117,17 @@ def pay_features(conflicts, weights, chosen, sole, paid):
         size = 0
         for word in conflicts[a]:
             size += count_bits(word)
-        for f in range(paid.shape[0]):
-            if _has(conflicts[a], f):
+        share = weights[a] / max(size - 1, 1)
+        for word in range(conflicts.shape[1]):
+            bits = conflicts[a, word]
+            while bits:
+                lower = bits & (bits - ONE)  # without the lowest bit
+                f = 64 * word + count_bits((bits ^ lower) - ONE)
                 if size == 1:
                     sole[f] += weights[a]
                 else:
-                    paid[f] += weights[a] / (size - 1)
+                    paid[f] += share
+                bits = lower
 
 
 # ------------------------------------------------------------------------------------------------ FOCUS-1

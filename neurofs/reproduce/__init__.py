@@ -20,6 +20,9 @@ EXPERIMENTS = {
     "stevenson-prefixes": "neurofs.reproduce.prefixes",
     "xor": "neurofs.reproduce.xor",
     "peaking": "neurofs.reproduce.peaking",
+    "ordered-fs": "neurofs.reproduce.ordered_fs",
+    "focus": "neurofs.reproduce.focus",
+    "focus-direction": "neurofs.reproduce.focus_direction",
 }
 
 

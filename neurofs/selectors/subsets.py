@@ -29,7 +29,7 @@ __all__ = ["AnyEstimator", "Cut", "LeastSquares", "Logistic", "Neighbors", "Subs
 
 DEPENDENT = 1e-9  # share of a feature's variance below which it is a combination of the others
 RIDGE = 1e-3  # of logistic regression, so that separable classes have a fit
-GAIN = 1e-6  # of the log likelihood, below which Newton's method ends
+GAIN = 1e-4  # of the log likelihood, below which a step of Newton's method is the last
 DEFAULT_NEIGHBORS = 10
 
 
