@@ -30,6 +30,7 @@ from neurofs.splits import split_off
 __all__ = ["OrderedFS", "Rung", "StandardWrap"]
 
 DIGITS = 9  # to which losses are equal
+MODELS: dict[str, type[SubsetModel]] = {"least-squares": LeastSquares, "knn": Neighbors, "logistic": Logistic}
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +111,10 @@ class _Beam(Selector):
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         units = Units(self.feature_groups, samples.n_features)
         width, largest = self._check_size(len(units))
-        model = self._make_model(samples, Y, groups, units)
+        cut = self._cut(samples, Y, groups, units)
+        self._check_room(cut, width, largest)
+        model = self._make_model(cut)
         del self._target
-        self._check_room(model, width, largest, units)
         path = self._search(model, len(units), width, largest)
         rest = np.setdiff1d(np.arange(len(units)), path)
         if rest.size:
@@ -139,7 +141,8 @@ class _Beam(Selector):
             return int(self.beam_width), self._count_selected(n_units)
         return int(self.beam_width), min(n_units, int(self.max_features or n_units))
 
-    def _make_model(self, samples: Samples, Y: np.ndarray, groups: Any, units: Units) -> SubsetModel:
+    def _cut(self, samples: Samples, Y: np.ndarray, groups: Any, units: Units) -> Cut:
+        """Hold out a part of the rows."""
         groups = None if groups is None else np.asarray(groups)
         train, test = split_off(samples, self.hold_out, groups)
         self.train_rows_, self.hold_out_rows_ = train, test
@@ -149,53 +152,52 @@ class _Beam(Selector):
                 f"the {len(train)} rows left to train on are of one class. Give more rows, or rows whose classes "
                 "change more often."
             )
-        return self._choose_model(
-            Cut(
-                X=np.asarray(samples[train], float),
-                Q=np.asarray(samples[test], float),
-                y=y[train],
-                truth=y[test],
-                n_classes=self._n_classes,
-                train=samples[train],
-                groups=None if groups is None else groups[train],
-                units=units,
-                rank_held_out=self._ranks_held_out,
-            )
+        return Cut(
+            X=np.asarray(samples[train], float),
+            Q=np.asarray(samples[test], float),
+            y=y[train],
+            truth=y[test],
+            n_classes=self._n_classes,
+            train=samples[train],
+            groups=None if groups is None else groups[train],
+            units=units,
+            rank_held_out=self._ranks_held_out,
         )
 
-    def _choose_model(self, cut: Cut) -> SubsetModel:
+    def _check_room(self, cut: Cut, width: int, largest: int) -> None:
+        """Refuse a beam that does not fit into memory: the sets of two sizes are there at a time."""
+        n_features = sum(sorted((m.size for m in cut.units.members), reverse=True)[:largest])
+        fixed, each = self._model_kind().count_bytes(cut, n_features)
+        fitting = max(0, memory_limit() - fixed) // (2 * each)
+        smaller = f"Set beam_width={fitting} or less, or max_features" if fitting else "Fit it to fewer rows"
+        check_memory(
+            fixed + 2 * width * each, f"a beam of {width} sets of up to {n_features} features", f"{smaller}."
+        )
+
+    def _model_kind(self) -> type[SubsetModel]:
+        """Return the model of the estimator, or refuse what is none."""
         if not isinstance(self.estimator, str):
             if not (hasattr(self.estimator, "fit") and hasattr(self.estimator, "predict")):
                 raise ValueError(f"estimator must have fit and predict; found {self.estimator!r}")
-            labels = self._target[self.train_rows_], self._target[self.hold_out_rows_]
-            return AnyEstimator(cut, self.estimator, *labels)
-        if self.estimator == "least-squares":
-            return LeastSquares(cut)
-        if self.estimator == "knn":
-            return Neighbors(cut, self.n_neighbors, type(self).__name__)
-        if self.estimator != "logistic":
+            return AnyEstimator
+        if self.estimator not in MODELS:
+            known = ", ".join(map(repr, MODELS))
             raise ValueError(
-                "estimator must be 'least-squares', 'knn', 'logistic' or have fit and predict; "
-                f"found {self.estimator!r}"
+                f"estimator must be one of {known} or have fit and predict; found {self.estimator!r}"
             )
-        if not self._n_classes:
+        if self.estimator == "logistic" and not self._n_classes:
             raise ValueError(
                 "estimator='logistic' needs classes as the target; found numbers. Set discrete_target=True if "
                 "they are classes, or estimator='least-squares'."
             )
-        return Logistic(cut)
+        return MODELS[self.estimator]
 
-    def _check_room(self, model: SubsetModel, width: int, largest: int, units: Units) -> None:
-        """Refuse a beam that does not fit into memory: the sets of two sizes are there at a time."""
-        largest_groups = sorted((m.size for m in units.members), reverse=True)[:largest]
-        each = 2 * model.count_bytes(sum(largest_groups))
-        fitting = memory_limit() // each
-        smaller = f"Set beam_width={fitting} or less" if fitting else "Fit it to fewer rows"
-        check_memory(
-            width * each,
-            f"a beam of {width} sets of up to {sum(largest_groups)} features",
-            f"{smaller}, or set max_features.",
-        )
+    def _make_model(self, cut: Cut) -> SubsetModel:
+        kind = self._model_kind()
+        if kind is AnyEstimator:
+            labels = self._target[self.train_rows_], self._target[self.hold_out_rows_]
+            return AnyEstimator(cut, self.estimator, *labels)
+        return Neighbors(cut, self.n_neighbors, type(self).__name__) if kind is Neighbors else kind(cut)
 
     def _search(self, model: SubsetModel, n_units: int, width: int, largest: int) -> tuple[int, ...]:
         """Return the units of the best set, in the order in which they came in; note the best of each size."""
@@ -278,7 +280,7 @@ class OrderedFS(_Beam):
     (array([2, 5]), array([0.866 , 0.4872, 0.0052, 0.0053, 0.0053]))
     """
 
-    cost = "b N² per size (least squares), b m N log m (knn)"
+    cost = "b N² per size (least squares), at most b m² N (knn)"
 
 
 class StandardWrap(_Beam):
@@ -296,5 +298,5 @@ class StandardWrap(_Beam):
     9
     """
 
-    cost = "b N² per size (least squares), b m N log m (knn)"
+    cost = "b N² per size (least squares), at most b m² N (knn)"
     _ranks_held_out = True

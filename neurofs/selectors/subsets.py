@@ -86,8 +86,9 @@ class SubsetModel:
         """Return the loss on training and on held-out rows."""
         raise NotImplementedError
 
-    def count_bytes(self, n_features: int) -> int:
-        """Return the bytes of a state of so many features."""
+    @staticmethod
+    def count_bytes(cut: Cut, n_features: int) -> tuple[int, int]:
+        """Return the bytes that a model takes for the data, and for each state of so many features."""
         raise NotImplementedError
 
     def _grow_one(self, state: Any, f: int) -> Any:
@@ -172,10 +173,12 @@ class LeastSquares(SubsetModel):
             coefficients = solve_triangular(L, z)
         return state.loss, float(((self.truth - self.Q[:, S] @ coefficients) ** 2).mean())
 
-    def count_bytes(self, n_features: int) -> int:
-        """Return the bytes of a state: V, and its twin where held-out rows rank."""
-        n = self.X.shape[1]
-        return 8 * n * (min(n_features, len(self.X)) + 4) * (2 if self.cut.rank_held_out else 1)
+    @staticmethod
+    def count_bytes(cut: Cut, n_features: int) -> tuple[int, int]:
+        """Return the bytes of the Gram matrices and rows, and of a state: V, and its twin for held-out rows."""
+        m, n = cut.X.shape
+        state = 8 * n * (min(n_features, m) + 4) * (2 if cut.rank_held_out else 1)
+        return 8 * n * (2 * n + m + len(cut.Q)), state
 
     def _independent(self, state: _Fit, features: Any) -> Any:
         return state.left[features] > DEPENDENT * len(self.X)
@@ -281,10 +284,12 @@ class Neighbors(SubsetModel):
         kernels_beam.neighbor_losses(ordered, order, queries, rows, *settings, out)
         return out
 
-    def count_bytes(self, n_features: int) -> int:
-        """Return the bytes of a state: its table of distances."""
-        n_queries = self.Q.shape[1] if self.cut.rank_held_out else self.X.shape[1]
-        return 4 * n_queries * self.X.shape[1]
+    @staticmethod
+    def count_bytes(cut: Cut, n_features: int) -> tuple[int, int]:
+        """Return the bytes of the rows and of which may be neighbors, and of a state: its table of distances."""
+        m, n = cut.X.shape
+        n_queries = len(cut.Q) if cut.rank_held_out else m
+        return 4 * n * (m + len(cut.Q)) + m * m, 4 * n_queries * m
 
     def _grow_one(self, state: _Near, f: int) -> _Near:
         D = state.D.copy()
@@ -345,9 +350,11 @@ class Logistic(SubsetModel):
         score = state.w @ self._design(state.features, X)
         return (score[0] > 0).astype(int) if len(score) == 1 else score.argmax(axis=0)
 
-    def count_bytes(self, n_features: int) -> int:
-        """Return the bytes of a state: its coefficients."""
-        return 8 * len(self.targets) * (n_features + 1)
+    @staticmethod
+    def count_bytes(cut: Cut, n_features: int) -> tuple[int, int]:
+        """Return the bytes of the rows, and of a state: its coefficients."""
+        n_rows = len(cut.X) + len(cut.Q)
+        return 8 * cut.X.shape[1] * n_rows, 8 * cut.n_classes * (n_features + 1)
 
     def _grow_one(self, state: _Logit, f: int) -> _Logit:
         w = np.hstack([state.w, np.zeros((len(state.w), 1))])
@@ -402,9 +409,10 @@ class AnyEstimator(SubsetModel):
             return float(np.mean(predicted != truth))
         return float(np.mean(((truth - predicted) ** 2).mean(axis=0) / self.variance))
 
-    def count_bytes(self, n_features: int) -> int:
+    @staticmethod
+    def count_bytes(cut: Cut, n_features: int) -> tuple[int, int]:
         """Return the bytes of a state: its features."""
-        return 100 + 8 * n_features
+        return 0, 100 + 8 * n_features
 
     def _grow_one(self, state: tuple[int, ...], f: int) -> tuple[int, ...]:
         return (*state, f)
