@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from neurofs.block_ridge import block_residuals, inverse, kernel
+from neurofs.channel_path import learn_sparse_metric
 from neurofs.learned_metric import N_ROWS, N_STEPS, LearnedMetric, learn_metric, make_blocks, sort_rows
 from neurofs.metric import as_samples
 from neurofs.samples import Samples
@@ -43,6 +44,8 @@ class KernelRGSDecoder(RegressorMixin, BaseEstimator):
     mixed : bool
         Also learn how the bins of a channel are mixed, the same way for all channels, after each was given its
         weight.
+    sparse : bool
+        Use only the channels that are needed (`neurofs.channel_path`).
     n_steps, n_rows : int
         Steps of the search, and rows drawn for each.
     memory_limit : float
@@ -56,6 +59,8 @@ class KernelRGSDecoder(RegressorMixin, BaseEstimator):
         Weight of each channel × lag in the metric; the largest is 1.
     loss_curve_ : array
         Logarithm of the leave-block-out mean squared error at each step.
+    channel_path_ : ChannelPath
+        Only if sparse: the error with so many channels, and which channels suffice.
     error_scale_ : array (n_outputs,)
         By how much the Gaussian process understates its 95 % intervals, measured on leave-block-out residuals.
 
@@ -75,12 +80,14 @@ class KernelRGSDecoder(RegressorMixin, BaseEstimator):
         self,
         mixed: bool = True,
         *,
+        sparse: bool = False,
         n_steps: int = N_STEPS,
         n_rows: int = N_ROWS,
         memory_limit: float = 2e9,
         random_state: Any = None,
     ) -> None:
         self.mixed = mixed
+        self.sparse = sparse
         self.n_steps = n_steps
         self.n_rows = n_rows
         self.memory_limit = memory_limit
@@ -96,9 +103,11 @@ class KernelRGSDecoder(RegressorMixin, BaseEstimator):
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         self.mean_, self.sd_ = Y.mean(axis=0), np.where(Y.std(axis=0) > 0, Y.std(axis=0), 1.0)
         Y = (Y - self.mean_) / self.sd_
-        self.metric_ = learn_metric(
-            samples, Y, groups, rng, mixed=self.mixed, n_steps=self.n_steps, n_rows=self.n_rows
-        )
+        settings: dict[str, Any] = {"mixed": self.mixed, "n_steps": self.n_steps, "n_rows": self.n_rows}
+        if self.sparse:
+            self.metric_, self.channel_path_ = learn_sparse_metric(samples, Y, groups, rng, **settings)
+        else:
+            self.metric_ = learn_metric(samples, Y, groups, rng, **settings)
         self.ridge_, self.error_scale_ = _choose_ridge(self.metric_, samples, Y, groups, rng)
         self.feature_weights_ = self.metric_.feature_weights
         self.loss_curve_ = self.metric_.loss_curve

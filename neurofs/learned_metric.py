@@ -96,13 +96,14 @@ def learn_metric(
     mixed: bool = True,
     n_steps: int = N_STEPS,
     n_rows: int = N_ROWS,
-    start: np.ndarray | None = None,
+    start: np.ndarray | LearnedMetric | None = None,
     progress: Callable[[int, float], None] | None = None,
 ) -> LearnedMetric:
     """Return the metric that minimises the leave-block-out error on `samples`.
 
     Without `mixed` the bins are not mixed. `Y` is standardised; `groups` are trials, or None for one stretch,
-    which is cut into blocks of six windows. The search begins at the weights `start`, equal ones by default.
+    which is cut into blocks of six windows. The search begins at `start`, weights or a metric; at equal
+    weights by default.
     """
     order, trial = sort_rows(samples, groups)
     mean, variance = _mean_and_variance(samples)
@@ -180,14 +181,21 @@ class _State:
 
     @classmethod
     def start(
-        cls, samples: Samples, variance: np.ndarray, mixed: bool, weights: np.ndarray | None = None
+        cls,
+        samples: Samples,
+        variance: np.ndarray,
+        mixed: bool,
+        at: np.ndarray | LearnedMetric | None = None,
     ) -> _State:
-        """Begin with the weights, equal ones by default, scaled so that the mean distance is 1."""
+        """Begin at a metric; or at weights, equal ones by default, scaled so that the mean distance is 1."""
+        if isinstance(at, LearnedMetric):
+            parts = _split_weights(at.weights, samples)
+            return cls(*parts, np.log(at.linear), np.log(at.ridge), at.mixing)
         mixing = idct(np.eye(samples.n_lags), norm="ortho", axis=0) if mixed and samples.n_lags > 1 else None
-        parts = _split_weights(weights, samples)
-        equal = cls(*parts, 0.0, np.log(START_LINEAR), np.log(START_RIDGE), mixing)
-        spread = float(equal.weights**2 @ variance)
-        return replace(equal, scale=-0.5 * np.log(2.0 * spread) if spread > 0 else 0.0)
+        weights = np.ones(samples.n_features) if at is None or not np.any(at) else at
+        raw = cls(*_split_weights(weights, samples), np.log(START_LINEAR), np.log(START_RIDGE), mixing)
+        spread = 2.0 * float(raw.weights**2 @ variance)
+        return replace(raw, scale=raw.scale - 0.5 * np.log(spread)) if spread > 0 else raw
 
     @property
     def sizes(self) -> list[int]:
@@ -226,16 +234,13 @@ class _State:
         )
 
 
-def _split_weights(weights: np.ndarray | None, samples: Samples) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return what the logarithms of weights owe to the channel, to the lag, and to both together."""
-    shape = samples.n_lags, samples.n_channels
-    if weights is None or not np.any(weights):
-        return np.zeros(shape[1]), np.zeros(shape[0]), np.zeros(samples.n_features)
-    size = np.sqrt(np.mean(np.square(weights)))
-    logs = np.log(np.maximum(weights / size, SMALLEST_START)).reshape(shape)
+def _split_weights(weights: np.ndarray, samples: Samples) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Return what the logarithms of weights owe to the channel, to the lag, to both together, and to all."""
+    least = SMALLEST_START * np.sqrt(np.mean(np.square(weights)))
+    logs = np.log(np.maximum(weights, least)).reshape(samples.n_lags, samples.n_channels)
     channel = logs.mean(axis=0) - logs.mean()
     lag = logs.mean(axis=1) - logs.mean()
-    return channel, lag, (logs - logs.mean() - channel - lag[:, None]).ravel()
+    return channel, lag, (logs - logs.mean() - channel - lag[:, None]).ravel(), float(logs.mean())
 
 
 def _differentiate(

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from neurofs.channel_path import learn_sparse_metric
 from neurofs.learned_metric import N_ROWS, N_STEPS, learn_metric
 from neurofs.samples import Samples
 from neurofs.selectors.base import Selector
@@ -40,6 +41,8 @@ class KernelRGS(Selector):
         weight: every channel × lag keeps one weight.
     from_rgs : bool
         Begin at the weights of RGS, fitted to at most 2000 rows; else at equal weights.
+    sparse : bool
+        Switch off the channels that are not needed (`neurofs.channel_path`): their weights are 0.
     n_steps, n_rows : int
         Steps of the search, and rows drawn for each; neither needs tuning.
     discrete_target : "auto" or bool
@@ -59,6 +62,8 @@ class KernelRGS(Selector):
         Logarithm of the leave-block-out mean squared error at each step, targets having variance 1.
     metric_ : LearnedMetric
         The metric with its ridge and linear part.
+    channel_path_ : ChannelPath
+        Only if sparse: the error with so many channels, and which channels suffice.
 
     Examples
     --------
@@ -78,6 +83,7 @@ class KernelRGS(Selector):
         *,
         mixed: bool = True,
         from_rgs: bool = True,
+        sparse: bool = False,
         n_steps: int = N_STEPS,
         n_rows: int = N_ROWS,
         random_state: Any = None,
@@ -88,6 +94,7 @@ class KernelRGS(Selector):
         self.n_features_to_select = n_features_to_select
         self.mixed = mixed
         self.from_rgs = from_rgs
+        self.sparse = sparse
         self.n_steps = n_steps
         self.n_rows = n_rows
         self.random_state = random_state
@@ -107,19 +114,18 @@ class KernelRGS(Selector):
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         """Learn the metric and return its weights."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        groups = None if groups is None else np.asarray(groups)
-        Y = standardised(Y)
-        self.metric_ = learn_metric(
-            samples,
-            Y,
-            groups,
-            rng,
-            mixed=self.mixed,
-            n_steps=self.n_steps,
-            n_rows=self.n_rows,
-            start=weigh_by_rgs(samples, Y, groups, rng) if self.from_rgs else None,
-            progress=self.progress,
-        )
+        data = samples, standardised(Y), None if groups is None else np.asarray(groups), rng
+        weigh = weigh_by_rgs if self.from_rgs else None
+        settings: dict[str, Any] = {
+            "mixed": self.mixed,
+            "n_steps": self.n_steps,
+            "n_rows": self.n_rows,
+            "progress": self.progress,
+        }
+        if self.sparse:
+            self.metric_, self.channel_path_ = learn_sparse_metric(*data, weigh, **settings)
+        else:
+            self.metric_ = learn_metric(*data, start=weigh and weigh(*data), **settings)
         self.loss_curve_ = self.metric_.loss_curve
         return self.metric_.feature_weights
 
