@@ -35,6 +35,12 @@ _HOMES = {
     "KernelRidgeMetric": "neurofs.metric_decoders",
     "KernelRGSDecoder": "neurofs.kernel_decoder",
     "BlockedKFold": "neurofs.splits",
+    "compare": "neurofs.pipeline",
+    "decode": "neurofs.pipeline",
+    "Comparison": "neurofs.results",
+    "read": "neurofs.results",
+    "save": "neurofs.results",
+    "render": "neurofs.report",
 }
 
 __all__ = ["__version__", *_HOMES]

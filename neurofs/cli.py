@@ -8,14 +8,17 @@ from __future__ import annotations
 import json
 import os
 import sys
-import types
-import typing
 from pathlib import Path
 from typing import Any
 
 import click
 
 from neurofs import __version__
+from neurofs.commands.batch import batch_command
+from neurofs.commands.decode import decode_command
+from neurofs.commands.options import OptionsCommand, read_given
+from neurofs.commands.report import report_command
+from neurofs.commands.transfer import transfer_command
 from neurofs.errors import NeurofsError
 
 __all__ = ["main"]
@@ -38,51 +41,6 @@ class _Group(click.Group):
             ctx.exit(0)
 
 
-class _LoadCommand(click.Command):
-    """A command that also takes every key of a session file as an option."""
-
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        from neurofs.config import LoadOptions
-
-        own = super().get_params(ctx)
-        return (
-            own[:-1]
-            + [_make_option(key, field) for key, field in LoadOptions.model_fields.items()]
-            + own[-1:]
-        )
-
-
-def _make_option(key: str, field: Any) -> click.Option:
-    """Return the click option of one field of the settings."""
-    kind, multiple = _option_type(field.annotation)
-    flag = "--" + key.replace("_", "-")
-    if kind is click.BOOL:
-        return click.Option([f"{flag}/--no-{flag[2:]}"], default=None, help=field.description)
-    return click.Option([flag], type=kind, multiple=multiple, default=None, help=field.description)
-
-
-def _option_type(annotation: Any) -> tuple[Any, bool]:
-    """Return the click type of an annotation, and whether the option may be given several times."""
-    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin is typing.Literal:
-        return click.Choice([str(choice) for choice in arguments]), False
-    if origin in (typing.Union, types.UnionType):
-        return _option_type(next(a for a in arguments if a is not type(None)))
-    if origin is tuple:
-        return click.STRING, True
-    return {bool: click.BOOL, int: click.INT, float: click.FLOAT}.get(annotation, click.STRING), False
-
-
-def _load_options(given: dict[str, Any]) -> Any:
-    """Return the options that were given on the command line as `LoadOptions`."""
-    from neurofs.config import LoadOptions, make_options
-
-    values = {key: value for key, value in given.items() if value is not None and value != ()}
-    if "index_base" in values:
-        values["index_base"] = int(values["index_base"])
-    return make_options(LoadOptions, values)
-
-
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="neurofs")
 def main() -> None:
@@ -96,7 +54,7 @@ def main() -> None:
     """
 
 
-@main.command("inspect", cls=_LoadCommand)
+@main.command("inspect", cls=OptionsCommand)
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def inspect_command(file: Path | None, as_json: bool, **given: Any) -> None:
@@ -111,10 +69,11 @@ def inspect_command(file: Path | None, as_json: bool, **given: Any) -> None:
       neurofs inspect counts.mat --counts spikes --counts-bin-width 0.05
       neurofs inspect session.toml --json
     """
+    from neurofs.config import LoadOptions, make_options
     from neurofs.inspection import inspect_file, render_text
     from neurofs.loaders import demo_path
 
-    report = inspect_file(file or demo_path(), _load_options(given))
+    report = inspect_file(file or demo_path(), make_options(LoadOptions, read_given(given)))
     click.echo(json.dumps(report, indent=2, default=str) if as_json else render_text(report))
     if report["problems"]:
         sys.exit(2)
@@ -149,40 +108,83 @@ def simulate_command(out: Path, seed: int, **settings: Any) -> None:
 
 @main.command("reproduce")
 @click.argument("name", required=False)
-@click.option("--list", "show_list", is_flag=True, help="Name the experiments and their sources.")
+@click.option("--list", "show_list", is_flag=True, help="Name the experiments, their sources and their time.")
 @click.option("--repetitions", type=click.IntRange(min=1), help="Repetitions; as published by default.")
 @click.option("--seed", default=0, show_default=True, help="Seed of all draws.")
-@click.option("--out", type=click.Path(path_type=Path), help="Also write the table to this CSV file.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Also write the table to this CSV file; for all, the folder of the report [reports/reproduce].",
+)
 @click.option("--figure", type=click.Path(path_type=Path), help="Where its figure goes; NAME.png by default.")
-def reproduce_command(
-    name: str | None,
-    show_list: bool,
-    repetitions: int | None,
-    seed: int,
-    out: Path | None,
-    figure: Path | None,
-) -> None:
-    """Run a published experiment again and print its figures beside ours.
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="For all: at a time.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def reproduce_command(name: str | None, show_list: bool, out: Path | None, jobs: int, **options: Any) -> None:
+    """Run a published experiment again and print its figures beside ours; NAME may be all.
+
+    `all` runs every experiment and writes a page with all claims, tables and figures. Exit code 1 if one failed.
 
     \b
     Examples:
       neurofs reproduce --list
       neurofs reproduce navot2005-fig2 --out fig2.csv
       neurofs reproduce xor --figure reports/xor.png
+      neurofs reproduce all --jobs 2 --out reports/reproduce
     """
-    from neurofs.reproduce import list_experiments, reproduce, save_figure
+    from neurofs.reproduce import list_experiments
 
     if show_list or name is None:
         click.echo(list_experiments())
-        return
+    elif name == "all":
+        _reproduce_all(out or Path("reports/reproduce"), jobs, **options)
+    else:
+        _reproduce_one(name, out, **options)
+
+
+def _reproduce_one(
+    name: str, out: Path | None, repetitions: int | None, seed: int, figure: Path | None, as_json: bool
+) -> None:
+    from neurofs.reproduce import list_claims, reproduce, save_figure
+
     options = {} if repetitions is None else {"repetitions": repetitions}
     table, text = reproduce(name, progress=_show_progress, seed=seed, **options)
     if out is not None:
         table.to_csv(out, index=False)
-    click.echo(text)
     saved = save_figure(name, table, figure)
+    if as_json:
+        figure_path = None if saved is None else str(saved)
+        record = {"name": name, "text": text, "claims": list_claims(name, table), "figure": figure_path}
+        click.echo(json.dumps(record, indent=2))
+        return
+    click.echo(text)
     if saved is not None:
         click.echo(f"\nfigure: {saved}")
+
+
+def _reproduce_all(
+    folder: Path, jobs: int, repetitions: int | None, seed: int, figure: Path | None, as_json: bool
+) -> None:
+    from neurofs.errors import UsageError
+    from neurofs.reproduce.index import run_all
+
+    if figure is not None:
+        raise UsageError("--figure is for one experiment; all figures of all go to the folder --out")
+    outcomes = run_all(
+        folder,
+        jobs=jobs,
+        seed=seed,
+        repetitions=repetitions,
+        report=lambda line: click.echo(line, err=True),
+    )
+    if as_json:
+        records = [{"name": o.name, "error": o.error, "claims": o.claims} for o in outcomes]
+        click.echo(json.dumps({"report": str(folder / "index.html"), "experiments": records}, indent=2))
+    else:
+        for outcome in outcomes:
+            click.echo(f"{outcome.name}\n{outcome.text or 'failed: ' + outcome.error}\n")
+        click.echo(f"report: {folder / 'index.html'}")
+    if any(outcome.error for outcome in outcomes):
+        sys.exit(1)
 
 
 @main.command("bench")
@@ -204,7 +206,7 @@ def bench_command(
 ) -> None:
     """Measure speed and memory against the peers, as ratios in one run.
 
-    NAMES: data, kernels, selectors; all by default.
+    NAMES: batch, data, kernels, selectors, decode; all by default.
 
     \b
     Examples:
@@ -259,6 +261,12 @@ def list_command(what: str, as_json: bool) -> None:
     from neurofs.selectors.catalog import describe_selectors, render_selectors
 
     click.echo(json.dumps(describe_selectors(), indent=2) if as_json else render_selectors())
+
+
+main.add_command(decode_command)
+main.add_command(report_command)
+main.add_command(batch_command)
+main.add_command(transfer_command)
 
 
 if __name__ == "__main__":

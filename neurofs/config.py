@@ -8,8 +8,9 @@ with the nearest known name.
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -18,11 +19,16 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from neurofs.errors import InputError, UsageError, printable, quoted
 
 __all__ = [
+    "CompareOptions",
     "LoadOptions",
+    "RunOptions",
     "SessionOptions",
     "TensorOptions",
+    "given_options",
     "make_options",
     "read_session_file",
+    "read_toml",
+    "render_toml",
     "select_options",
 ]
 
@@ -112,6 +118,42 @@ class SessionOptions(LoadOptions, TensorOptions):
     file: str | None = Field(None, description="The data file, relative to the session file.")
 
 
+class CompareOptions(_Options):
+    """How selectors and decoders are compared."""
+
+    selectors: Names = Field((), description="Selectors to compare, the first against all others.")
+    decoder: Names = Field(
+        ("auto",),
+        description="Decoders on the selected features, beside knn: auto (the best for the first selector, "
+        "on an inner split), knn, local-linear, kernel-ridge, average, ridge, kalman, svr, "
+        "gradient-boosting, mlp; and kernel-rgs, which learns its own metric on all features.",
+    )
+    settings: dict[str, dict[str, Any]] = Field(
+        default_factory=dict, description="Settings of selectors, as SELECTOR.NAME=VALUE."
+    )
+    folds: Literal["auto", "trials", "blocks", "shuffled"] = Field(
+        "auto", description="Whole trials, or contiguous blocks; shuffled needs --allow-leakage."
+    )
+    n_splits: int = Field(5, ge=2, le=100, description="Folds of the cross-validation.")
+    n_repeats: int = Field(1, ge=1, le=1000, description="Repeats with another order of the trials.")
+    sizes: tuple[int, ...] = Field((), description="Numbers of features to try; 30 from 1 to all by default.")
+    n_neighbors: int | Literal["auto"] = Field(
+        "auto", description="Neighbors of soft kNN; auto chooses on an inner split."
+    )
+    beta: float | Literal["auto"] = Field(
+        "auto", description="Width of soft kNN, in units of the mean distance of the neighbors."
+    )
+    n_shifts: int = Field(
+        20, ge=0, le=1000, description="Shifts of the target against the spikes that measure chance."
+    )
+    allow_leakage: bool = Field(False, description="Allow folds of shuffled bins, which leak.")
+    seed: int = Field(0, ge=0, description="Seed of everything random.")
+
+
+class RunOptions(SessionOptions, CompareOptions):
+    """The keys of a run.toml: everything that decides the outcome of a run."""
+
+
 T = TypeVar("T", bound=_Options)
 
 
@@ -156,14 +198,70 @@ def select_options(kind: type[T], options: _Options) -> T:
     )
 
 
-def read_session_file(path: str | Path) -> tuple[Path, SessionOptions]:
-    """Return the data file that a session file names, and its options."""
-    path = Path(path)
+def given_options(options: _Options) -> dict[str, Any]:
+    """Return the options that differ from their defaults.
+
+    >>> given_options(TensorOptions(target=("hand",), n_lags=10))
+    {'target': ('hand',)}
+    """
+    plain = type(options)()
+    return {key: value for key, value in options if value != getattr(plain, key)}
+
+
+def read_toml(path: Path, what: str) -> dict[str, Any]:
+    """Return the content of a TOML file."""
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(path.name, "a session file in TOML", error, "Correct the file.") from None
-    options = make_options(SessionOptions, values, printable(path.name))
+        raise InputError(path.name, f"{what} in TOML", error, "Correct the file.") from None
+    except OSError as error:
+        raise InputError(path, f"{what} in TOML", error.strerror, "Check the path.") from None
+
+
+def read_session_file(path: str | Path) -> tuple[Path, RunOptions]:
+    """Return the data file that a session file (or a run.toml, which has more keys) names, and its options."""
+    path = Path(path)
+    options = make_options(RunOptions, read_toml(path, "a session file"), printable(path.name))
     if options.file is None:
         raise InputError(path.name, "the key file, naming the data", "no such key", 'Add file = "…".')
     return path.parent / options.file, options
+
+
+def render_toml(values: Mapping[str, Any]) -> str:
+    """Return simple values (no None) as TOML; mappings become tables, after all else.
+
+    >>> print(render_toml({"target": ["hand"], "settings": {"rgs": {"n_epochs": 3}}, "seed": 0}), end="")
+    target = ["hand"]
+    seed = 0
+    <BLANKLINE>
+    [settings.rgs]
+    n_epochs = 3
+    """
+    plain = {key: value for key, value in values.items() if not isinstance(value, Mapping)}
+    tables = [part for key, value in values.items() for part in _toml_tables(key, value)]
+    return "".join(f"{key} = {_toml_value(value)}\n" for key, value in plain.items()) + "".join(tables)
+
+
+def _toml_tables(name: str, value: Any) -> Iterator[str]:
+    """Yield the tables of a mapping, inner ones by dotted names."""
+    if not isinstance(value, Mapping) or not value:
+        return
+    name = name if re.fullmatch(r"[A-Za-z0-9_.-]+", name) else _toml_string(name)
+    plain = {key: item for key, item in value.items() if not isinstance(item, Mapping)}
+    if plain:
+        yield f"\n[{name}]\n" + "".join(f"{key} = {_toml_value(item)}\n" for key, item in plain.items())
+    for key, item in value.items():
+        yield from _toml_tables(f"{name}.{key}", item)
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_toml_value(v) for v in value) + "]"
+    return repr(value) if isinstance(value, int | float) else _toml_string(str(value))
+
+
+def _toml_string(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'

@@ -53,11 +53,12 @@ class Linear:
     """A linear map of features to outputs, each of which may be bent afterwards."""
 
     center: np.ndarray
+    offset: np.ndarray
     coefficients: np.ndarray
     bends: Sequence[Bend] = ()
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
-        return (X - self.center) @ self.coefficients
+        return (X - self.center) @ self.coefficients + self.offset
 
 
 class Ridge(TunedDecoder):
@@ -105,18 +106,18 @@ class Ridge(TunedDecoder):
         return part.model(weigh(queries, part.weights))
 
 
-def _normal_equations(X: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the mean of the features, their centered Gram matrix, and their products with the targets."""
-    center = X.mean(axis=0, dtype=np.float64)
+def _normal_equations(X: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return the means of features and targets, the Gram matrix of the features, their products with targets."""
+    center, offset = X.mean(axis=0, dtype=np.float64), targets.mean(axis=0)
     centered = X.astype(np.float64) - center
-    return center, centered.T @ centered, centered.T @ targets
+    return center, offset, centered.T @ centered, centered.T @ targets
 
 
-def _ridge(problem: tuple[np.ndarray, np.ndarray, np.ndarray], ridge: float) -> Linear:
+def _ridge(problem: tuple[np.ndarray, ...], ridge: float) -> Linear:
     """Solve the normal equations with a ridge."""
-    center, gram, products = problem
+    center, offset, gram, products = problem
     strength = ridge * max(float(np.trace(gram)) / len(gram), np.finfo(float).tiny)
-    return Linear(center, solve(gram + strength * np.eye(len(gram)), products, assume_a="pos"))
+    return Linear(center, offset, solve(gram + strength * np.eye(len(gram)), products, assume_a="pos"))
 
 
 class WienerCascade(Ridge):
@@ -134,7 +135,7 @@ class WienerCascade(Ridge):
     def _finish(self, linear: Linear, X: np.ndarray, targets: np.ndarray) -> Linear:
         fitted = linear(X)
         bends = [_cubic(fitted[:, o], targets[:, o]) for o in range(targets.shape[1])]
-        return Linear(linear.center, linear.coefficients, bends)
+        return Linear(linear.center, linear.offset, linear.coefficients, bends)
 
     def _predict_part(self, part: Part, queries: Samples) -> np.ndarray:
         straight = super()._predict_part(part, queries)

@@ -6,7 +6,7 @@ enough for one line.
 
 from __future__ import annotations
 
-__all__ = ["InputError", "NeurofsError", "UsageError", "printable", "quoted"]
+__all__ = ["InputError", "NeurofsError", "TaskFailed", "UsageError", "printable", "quoted"]
 
 MAX_NAME = 80
 
@@ -41,6 +41,12 @@ class NeurofsError(Exception):
 
 class UsageError(NeurofsError):
     """An option or a key that does not fit: unknown, out of range, or at odds with another."""
+
+
+class TaskFailed(NeurofsError):
+    """A task of a comparison that has no result: it raised an error or exceeded a limit."""
+
+    exit_code = 1
 
 
 class InputError(NeurofsError):

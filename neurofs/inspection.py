@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from neurofs.config import LoadOptions
+from neurofs.config import LoadOptions, render_toml
 from neurofs.errors import printable
 from neurofs.loaders import load
 from neurofs.recording import InvalidRecording, Recording, Series, find_gaps
@@ -201,10 +201,8 @@ def suggest(recording: Recording, path: str, options: LoadOptions) -> dict[str, 
     words = ["neurofs", "decode", path]
     for key, value in (given | settings).items():
         words += _as_option(key, value)
-    lines = [
-        f"{key} = {_as_toml(value)}" for key, value in ({"file": Path(path).name} | given | settings).items()
-    ]
-    return {"options": settings, "command": shlex.join(words), "session_file": "\n".join(lines) + "\n"}
+    session_file = render_toml({"file": Path(path).name} | given | settings)
+    return {"options": settings, "command": shlex.join(words), "session_file": session_file}
 
 
 def _suggest_target(r: Recording) -> list[str]:
@@ -259,19 +257,6 @@ def _as_option(key: str, value: Any) -> list[str]:
         return [f"--{flag}"] if value else [f"--no-{flag}"]
     values = value if isinstance(value, list | tuple) else [value]
     return [word for v in values for word in (f"--{flag}", str(v))]
-
-
-def _as_toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_as_toml(v) for v in value) + "]"
-    return repr(value) if isinstance(value, int | float) else _toml_string(str(value))
-
-
-def _toml_string(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'
 
 
 # For people

@@ -11,7 +11,7 @@ Neighbors are found once, with the largest k of interest; estimates for many (k,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,12 +29,14 @@ __all__ = [
     "local_linear",
     "pairwise_distances",
     "prefix_curve",
+    "prefix_curves",
     "sks_scores",
     "soft_knn",
 ]
 
 FAR_FROM_ZERO = 8.0  # |mean| / SD above which sums of squares lose too many digits
 BLOCK = 1024  # rows materialised at a time for matrix products
+SKS_BLOCK = 64  # features whose values are sorted at a time
 PREFIX_BLOCK = 128  # query rows whose distances are kept at a time in a prefix curve
 PREFIX_GEMM = 12  # new features from which a matrix product beats adding columns one by one
 
@@ -217,24 +219,13 @@ def local_linear(
     """
     Y = as_outputs(y, len(near.train))
     out = np.empty((len(near.queries), Y.shape[1]))
-    table = np.empty((0, 0), np.float32) if pairwise is None else np.ascontiguousarray(pairwise, np.float32)
-    kernels.local_linear(
-        plain(near.train.flat),
-        near.train.starts,
-        near.w2,
-        plain(near.queries.flat),
-        near.queries.starts,
-        table,
-        near.index,
-        near.distance,
-        near.count,
-        near.index.shape[1] if k is None else k,
-        Y,
-        beta,
-        adaptive,
-        ridge,
-        out,
-    )
+    k = near.index.shape[1] if k is None else k
+    how = (near.index, near.distance, near.count, k, Y, beta, adaptive, ridge, out)
+    if pairwise is not None:
+        kernels.local_linear_from_table(np.ascontiguousarray(pairwise, np.float32), *how)
+        return out
+    train, queries = near.train, near.queries
+    kernels.local_linear(plain(train.flat), train.starts, near.w2, plain(queries.flat), queries.starts, *how)
     return out
 
 
@@ -252,10 +243,12 @@ def sks_scores(
     samples = as_samples(samples)
     Y = as_outputs(y, len(samples))
     out = np.empty((samples.n_features, Y.shape[1]))
-    features = np.arange(samples.n_features)
     span, k = exclusion_span(samples, exclude), max(1, min(k, len(samples)))
     loo = loo_groups(groups, len(samples))
-    kernels.sks(plain(samples.flat), samples.starts, loo, span, features, Y, k, beta, adaptive, out)
+    for block in _blocks(samples.n_features, SKS_BLOCK):
+        columns = _columns(samples, np.arange(samples.n_features)[block])
+        ranks = np.argsort(columns, axis=1, kind="stable")
+        kernels.sks(columns, ranks, samples.starts, loo, span, Y, k, beta, adaptive, out[block])
     return out
 
 
@@ -296,24 +289,34 @@ def pairwise_distances(a: Any, b: Any = None, *, weights: Any = None) -> np.ndar
 
 
 def prefix_curve(
+    train: Any, y: Any, queries: Any = None, *, k: int, beta: float = 0.5, **options: Any
+) -> Any:
+    """Predict by soft kNN on the first n features of an order, for every n: (sizes, queries, outputs).
+
+    As `prefix_curves`, which says what the `options` are, with one k and one beta.
+    """
+    return prefix_curves(train, y, queries, points=[(k, beta)], **options)[0]
+
+
+def prefix_curves(
     train: Any,
     y: Any,
     queries: Any = None,
     *,
     order: Any,
     sizes: Any,
+    points: Sequence[tuple[int, float]],
     weights: Any = None,
-    k: int,
-    beta: float = 0.5,
     adaptive: bool = True,
     groups: Any = None,
     exclude: str = "overlap",
 ) -> np.ndarray:
     """Predict by soft kNN on the first n features of `order`, for every n of `sizes`, in one sweep.
 
-    Returns (sizes, queries, outputs). Distances only grow by the features that a size adds to the one
-    before, so all sizes together cost little more than the largest. Without `weights` the chosen features
-    count alike; without `queries` the training rows are predicted leaving out as `find_neighbors` does.
+    Returns (points, sizes, queries, outputs), a point being a pair of k and beta. Distances only grow by the
+    features that a size adds to the one before, so all sizes together cost little more than the largest, and
+    further points next to nothing. Without `weights` the chosen features count alike; without `queries` the
+    training rows are predicted leaving out as `find_neighbors` does.
     """
     train = as_samples(train)
     order, sizes = np.asarray(order, np.int64), np.asarray(sizes, np.int64)
@@ -328,8 +331,8 @@ def prefix_curve(
         t_groups, q_groups, span = np.zeros(len(train), np.int64), np.full(len(queries), -1), 0
     Y, w2 = as_outputs(y, len(train)), as_w2(weights, train.n_features)[order]
     used = order[: sizes.max(initial=0)]
-    columns, k = _columns(train, used), max(1, min(k, len(train)))
-    out = np.empty((sizes.size, len(queries), Y.shape[1]))
+    columns, k = _columns(train, used), max(1, min(max(k for k, _ in points), len(train)))
+    out = np.empty((len(points), sizes.size, len(queries), Y.shape[1]))
     for rows in _blocks(len(queries), PREFIX_BLOCK):
         q_columns = _columns(queries[rows], used)
         near = _sweep(
@@ -345,7 +348,9 @@ def prefix_curve(
             k,
         )
         for at, (index, distance, count) in enumerate(near):
-            kernels.soft_average(index, distance, count, k, Y, beta, adaptive, out[at, rows])
+            for point, (own_k, beta) in enumerate(points):
+                part = out[point, at, rows]
+                kernels.soft_average(index, distance, count, min(own_k, k), Y, beta, adaptive, part)
     return out
 
 

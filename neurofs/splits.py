@@ -3,18 +3,32 @@
 Lag windows of neighboring bins share most of their raw data and nearly the same target, so a fold is a run of
 whole trials or a contiguous block of time, and training samples that share raw data with a test sample are
 left out. What shares raw data is known from the samples alone: |starts differ| < span (`neurofs.samples`).
+`make_folds` gives the folds of a whole comparison: repeats with another order of trials or blocks, each audited.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from neurofs.samples import Samples
 
-__all__ = ["BlockedKFold", "count_overlaps", "overlap_audit", "split_off"]
+__all__ = [
+    "BlockedKFold",
+    "Fold",
+    "count_overlaps",
+    "make_folds",
+    "overlap_audit",
+    "shift_rows",
+    "shuffled_folds",
+    "split_off",
+]
+
+NULL_SHARE = 5  # a fifth of the samples is cut off at each end, so that every shift compares as many
+BLOCKS_PER_FOLD = 5  # without trials, repeats after the first deal out this many blocks to each fold
 
 
 def count_overlaps(starts: np.ndarray, others: np.ndarray, span: int) -> np.ndarray:
@@ -58,6 +72,9 @@ class BlockedKFold:
     n_runs : int
         Number of blocks or runs of trials that make up one fold, spread evenly over the session. One, the
         default, is the hardest test of a decoder; several make folds alike, for choices in a training part.
+    random_state : int, SeedSequence or None
+        Permutes the order of the trials (without trials: of the blocks) before they are dealt to the folds;
+        None keeps the order of time.
 
     Examples
     --------
@@ -69,12 +86,12 @@ class BlockedKFold:
     [0 1 2 3 4 5] [7 8 9] 0
     """
 
-    def __init__(self, n_splits: int = 5, n_runs: int = 1) -> None:
+    def __init__(self, n_splits: int = 5, n_runs: int = 1, random_state: Any = None) -> None:
         if n_splits < 2:
             raise ValueError(f"n_splits must be at least 2; found {n_splits}")
         if n_runs < 1:
             raise ValueError(f"n_runs must be at least 1; found {n_runs}")
-        self.n_splits, self.n_runs = n_splits, n_runs
+        self.n_splits, self.n_runs, self.random_state = n_splits, n_runs, random_state
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of folds."""
@@ -88,8 +105,7 @@ class BlockedKFold:
         if n_blocks < n_parts:
             what = "samples" if groups is None else "groups"
             raise ValueError(f"{self!r} needs at least {n_parts} {what}; found {n_blocks}")
-        part = np.arange(n_blocks) * n_parts // n_blocks
-        fold = (part % self.n_splits)[blocks]
+        fold = self._deal(n_blocks, n_parts, groups is None)[blocks]
         for f in range(self.n_splits):
             test = fold == f
             apart = count_overlaps(starts, starts[test], span) == 0
@@ -99,8 +115,60 @@ class BlockedKFold:
                 )
             yield np.flatnonzero(apart & ~test), np.flatnonzero(test)
 
+    def _deal(self, n_blocks: int, n_parts: int, by_part: bool) -> np.ndarray:
+        """Return the fold of each trial or sample; a permutation moves trials, but only parts of samples."""
+        part = np.arange(n_blocks) * n_parts // n_blocks
+        if self.random_state is None:
+            return part % self.n_splits
+        rng = np.random.default_rng(self.random_state)
+        return (rng.permutation(n_parts)[part] if by_part else rng.permutation(part)) % self.n_splits
+
     def __repr__(self) -> str:
         return f"BlockedKFold(n_splits={self.n_splits}, n_runs={self.n_runs})"
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """The training and test rows of one fold of one repeat, and the result of its audit."""
+
+    repeat: int
+    fold: int
+    train: np.ndarray
+    test: np.ndarray
+    n_overlaps: int
+
+
+def make_folds(
+    samples: Samples, groups: Any, n_splits: int, n_repeats: int = 1, seed: int = 0, shuffled: bool = False
+) -> list[Fold]:
+    """Return all folds of a comparison, audited.
+
+    The first repeat is in the order of time. The others permute the trials, or, without trials, deal out 5
+    blocks to each fold. `shuffled` folds of single bins leak, and the audit says so.
+
+    >>> samples = Samples.from_counts(np.zeros((60, 4)), n_lags=2)
+    >>> [(f.repeat, f.fold, len(f.train), len(f.test), f.n_overlaps) for f in make_folds(samples, None, 2, 2)]
+    [(0, 0, 28, 30, 0), (0, 1, 29, 29, 0), (1, 0, 25, 29, 0), (1, 1, 24, 30, 0)]
+    """
+    seeds = np.random.SeedSequence(seed, spawn_key=(1,)).spawn(n_repeats)
+    found = []
+    for repeat, child in enumerate(seeds):
+        if shuffled:
+            parts = shuffled_folds(len(samples), n_splits, child)
+        else:
+            n_runs = 1 if groups is not None or repeat == 0 else BLOCKS_PER_FOLD
+            splitter = BlockedKFold(n_splits, n_runs, random_state=child if repeat else None)
+            parts = splitter.split(samples, groups=groups)
+        for fold, (train, test) in enumerate(parts):
+            found.append(Fold(repeat, fold, train, test, overlap_audit(samples, train, test)))
+    return found
+
+
+def shuffled_folds(n_rows: int, n_splits: int, seed: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield folds of single rows in random order, the mistake that `overlap_audit` is there to catch."""
+    fold = np.random.default_rng(seed).permutation(np.arange(n_rows) % n_splits)
+    for f in range(n_splits):
+        yield np.flatnonzero(fold != f), np.flatnonzero(fold == f)
 
 
 def _positions(X: Any) -> tuple[np.ndarray, int]:
@@ -123,6 +191,21 @@ def _blocks(starts: np.ndarray, groups: Any) -> np.ndarray:
     _, first, inverse = np.unique(groups[order], return_index=True, return_inverse=True)
     blocks[order] = np.argsort(np.argsort(first))[inverse]
     return blocks
+
+
+def shift_rows(n_rows: int, n_shifts: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows in the middle that every shift keeps, and the shifts: 0, then to both sides.
+
+    The windows of row i are paired with the target of row i + shift. The ends are cut off, so that every
+    shift compares as many rows and none wraps around (linear shifts).
+
+    >>> shift_rows(20, 4)
+    (array([ 4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15]), array([ 0,  2,  4, -2, -4]))
+    """
+    most = n_rows // NULL_SHARE
+    half = -(-n_shifts // 2)
+    ahead = np.unique(np.round(most * np.arange(1, half + 1) / half).astype(int))
+    return np.arange(most, n_rows - most), np.concatenate([[0], ahead, -ahead])[: n_shifts + 1]
 
 
 def split_off(X: Any, fraction: float, groups: Any = None, n_runs: int = 5) -> tuple[np.ndarray, np.ndarray]:

@@ -3,7 +3,7 @@
 A target is named ``NAME`` (a behavior series), ``NAME:COLUMN`` (one of its columns) or ``NAME.velocity``
 (its derivative). Within a bin the samples are averaged; a series that is sampled slower than the bins is
 interpolated at their centers. Circular series become their cosine and sine: an average of angles means
-nothing.
+nothing. A condition of the trials, such as the direction of a reach, is a target of classes.
 """
 
 from __future__ import annotations
@@ -14,13 +14,24 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 from scipy.signal import savgol_filter
 
 from neurofs.errors import UsageError, printable, quoted
 from neurofs.grid import Grid
-from neurofs.recording import Series
+from neurofs.recording import Recording, Series
 
-__all__ = ["derive_velocity", "find_target", "resample"]
+__all__ = [
+    "derive_velocity",
+    "encode_condition",
+    "find_target",
+    "is_condition",
+    "list_conditions",
+    "resample",
+]
+
+MAX_CLASSES = 50
+"""Values up to which a column of the trials counts as a condition."""
 
 POSITION_OF = {"velocity": "position", "Velocity": "Position", "vel": "pos", "Vel": "Pos"}
 
@@ -145,3 +156,35 @@ def _interpolate(series: Series, grid: Grid) -> np.ndarray:
     )
     columns: Sequence[np.ndarray] = [np.interp(centers, time, column) for column in series.values.T]
     return np.where(near[:, None], np.column_stack(columns), np.nan)
+
+
+def is_condition(name: str, recording: Recording) -> bool:
+    """Whether a target names a condition of the trials and no behavior series.
+
+    >>> import pandas as pd
+    >>> trials = pd.DataFrame({"start": [0.0], "stop": [1.0], "direction": [3]})
+    >>> is_condition("direction", Recording("toy", spikes=[[0.5]], trials=trials))
+    True
+    """
+    return name in list_conditions(recording) and name not in recording.behavior
+
+
+def list_conditions(recording: Recording) -> list[str]:
+    """Return the columns of the trials that may be conditions: all but times and trial numbers."""
+    trials = recording.trials
+    return [c for c in trials.columns if c not in ("start", "stop") and trials[c].nunique() <= MAX_CLASSES]
+
+
+def encode_condition(name: str, trials: pd.DataFrame) -> tuple[np.ndarray, list[str]]:
+    """Return the number of the class of each trial (NaN where it is missing), and the classes in order.
+
+    >>> import pandas as pd
+    >>> encode_condition("side", pd.DataFrame({"side": ["right", "left", None, "right"]}))
+    (array([ 1.,  0., nan,  1.]), ['left', 'right'])
+    """
+    codes, classes = pd.factorize(trials[name], sort=True)
+    if len(classes) < 2:
+        raise UsageError(
+            f"target {quoted(name)}: expected a condition with at least 2 values; found {len(classes)}"
+        )
+    return np.where(codes < 0, np.nan, codes), [str(label) for label in classes]

@@ -11,6 +11,7 @@ The conventions, which every later stage relies on:
 - `valid` marks the bins that make a sample: their whole window and the target lie in one trial (if there are
   trials) and in one observed stretch, and no target value is missing.
 - `features` is a view of `counts`: nothing is copied once per lag.
+- A condition of the trials as target gives the number of its class, and `classes` among the attributes.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from neurofs.errors import UsageError, printable, quoted
 from neurofs.grid import TICK, Grid
 from neurofs.recording import Recording, Series
 from neurofs.samples import Samples
-from neurofs.target import find_target, resample
+from neurofs.target import encode_condition, find_target, is_condition, resample
 
 __all__ = ["build_tensor", "map_features", "to_samples"]
 
@@ -49,7 +50,8 @@ def build_tensor(
     ----------
     recording : Recording
     target : str or several
-        ``NAME``, ``NAME:COLUMN`` or ``NAME.velocity``.
+        ``NAME``, ``NAME:COLUMN`` or ``NAME.velocity`` of a behavior series; or a single condition of the
+        trials, such as ``direction``.
     bin_width : float
         Seconds, rounded to whole nanoseconds. A recording of counts takes whole multiples of its own bins.
     n_lags : int
@@ -86,7 +88,7 @@ def build_tensor(
     buffer, counts = _allocate(grid.n_bins, recording.n_channels, n_lags, first_lag)
     _fill_counts(recording, grid, counts)
     reach = _transform_counts(counts, run, sqrt, smooth / grid.bin_width)
-    values, outputs, units, notes = _build_target(recording, targets, grid)
+    values, outputs, units, notes, classes = _build_target(recording, targets, grid, trial)
     valid, dropped = _find_valid(recording, grid, values, run, trial, n_lags, first_lag, step, period)
     features = _lag_view(buffer, counts, n_lags, first_lag)
     attrs = {
@@ -98,6 +100,7 @@ def build_tensor(
         "reach": reach,
         "counts": "square root" if sqrt else "spikes per bin",
         "smooth": float(smooth),
+        "classes": classes,
         "notes": [*recording.notes, *notes],
         **{f"dropped_{reason}": n for reason, n in dropped.items()},
     }
@@ -252,8 +255,14 @@ def _smooth(counts: np.ndarray, kernel: np.ndarray) -> np.ndarray:
 
 
 def _build_target(
-    recording: Recording, targets: Sequence[str], grid: Grid
-) -> tuple[np.ndarray, list[str], list[str], list[str]]:
+    recording: Recording, targets: Sequence[str], grid: Grid, trial: np.ndarray
+) -> tuple[np.ndarray, list[str], list[str], list[str], list[str]]:
+    """Return values, names, units, notes, and the classes if the target is a condition of the trials."""
+    if len(targets) == 1 and is_condition(targets[0], recording):
+        codes, classes = encode_condition(targets[0], recording.trials)
+        values = np.where(trial >= 0, np.append(codes, np.nan)[trial], np.nan)
+        note = f"target {targets[0]!r}: a condition of the trials, {len(classes)} classes"
+        return values[:, None], [targets[0]], [""], [note], classes
     trials = recording.trials[["start", "stop"]].to_numpy(dtype=np.float64)
     parts, outputs, units, notes = [], [], [], []
     for name in targets:
@@ -265,7 +274,7 @@ def _build_target(
         notes += [note] * bool(note) + [f"target {series.name!r}: {how}"]
     if len(set(outputs)) < len(outputs):
         raise UsageError(f"target: expected different outputs; found {_list_names(outputs)}")
-    return np.column_stack(parts), outputs, units, notes
+    return np.column_stack(parts), outputs, units, notes, []
 
 
 def _name_output(series: Series, column: str) -> str:

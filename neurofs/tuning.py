@@ -45,11 +45,14 @@ class Holdout:
     weights: Any = None
 
 
-def hold_out(X: Any, y: Any, fit_weights: Callable[..., Any], groups: Any = None) -> list[Holdout]:
+def hold_out(
+    X: Any, y: Any, fit_weights: Callable[..., Any], groups: Any = None, at_most: int = 5
+) -> list[Holdout]:
     """Set parts of the training data aside for the choice of parameters.
 
     A part is a fifth of the data: five blocks, or runs of whole trials, spread over the session, with gaps.
-    Each of the five fifths is used in turn, the first alone where rows² · features exceeds 5e9. The weights
+    Each of the five fifths (or `at_most` so many) is used in turn, the first alone where rows² · features
+    exceeds 5e9. The weights
     are those of ``fit_weights(X_fit, y_fit, groups_fit)``, None for unit weights.
 
     >>> parts = hold_out(np.zeros((100, 3)), np.zeros(100), lambda X, y, groups: X.shape)
@@ -61,7 +64,7 @@ def hold_out(X: Any, y: Any, fit_weights: Callable[..., Any], groups: Any = None
     n_blocks = len(train) if groups is None else len(np.unique(groups))
     long_enough = len(train) // 10 if groups is None else n_blocks
     splitter = BlockedKFold(min(5, n_blocks), n_runs=max(1, min(5, long_enough // 5)))
-    n_folds = 5 if float(len(train)) ** 2 * train.n_features <= CHEAP else 1
+    n_folds = at_most if float(len(train)) ** 2 * train.n_features <= CHEAP else 1
     return [
         Holdout(fit, test, fit_weights(train[fit], y[fit], None if groups is None else groups[fit]))
         for fit, test in islice(splitter.split(train, groups=groups), n_folds)

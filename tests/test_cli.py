@@ -30,7 +30,7 @@ def test_json_is_one_object_and_nothing_else():
     assert json.loads(result.stdout)["channels"]["n"] == 64
 
 
-@pytest.mark.parametrize("command", ["inspect", "simulate", "reproduce", "bench"])
+@pytest.mark.parametrize("command", ["inspect", "simulate", "reproduce", "bench", "transfer"])
 def test_help_has_an_example(command):
     result = run(command, "--help")
     assert result.exit_code == 0

@@ -21,9 +21,9 @@ def peaking_table():
 
 
 def test_xor_claims_hold(xor_table):
-    claims = list(xor.check_claims(xor_table))
+    claims = xor.claims(xor_table)
     assert len(claims) == 6
-    assert all(held for _, _, held in claims), claims
+    assert all(claim["holds"] for claim in claims), claims
     text = xor.render(xor_table)
     assert "skipped, no chewie" in text
     assert text.count("holds") == 6
@@ -38,9 +38,9 @@ def test_the_path_begins_alike_and_ends_at_the_truth(xor_table):
 
 
 def test_peaking_claims_hold(peaking_table):
-    claims = peaking.check_claims(peaking_table)
+    claims = peaking.claims(peaking_table)
     assert len(claims) == 10
-    assert all(held for _, _, held in claims), claims
+    assert all(claim["holds"] for claim in claims), claims
     assert "(c) 1/√j" in peaking.render(peaking_table)
 
 
@@ -105,7 +105,7 @@ def test_reach_direction(shared_data, monkeypatch):
     table = pd.DataFrame(
         [("direction", method, 0, n, what, value) for method, n, what, value in found], columns=xor.COLUMNS
     )
-    ((_, figure, held),) = direction.check_direction(table)
+    ((_, _, figure, held),) = direction.check_direction(table)
     assert held, figure
     text = "\n".join(direction.render_direction(table))
     assert "linear SVM, all features" in text

@@ -48,7 +48,7 @@ def measure_kernels() -> Iterator[Row]:
     """Yield the rows of the table, one by one; heavy libraries are loaded on the way."""
     import numba
     import sklearn.neighbors  # noqa: F401  (libraries loaded after the limit would not obey it)
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     import neurofs.metric  # noqa: F401
 

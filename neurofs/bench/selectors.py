@@ -20,7 +20,7 @@ RELIEF_ROWS, RELIEF_FEATURES = 600, 100  # skrebate takes long for more
 def measure_selectors() -> Iterator[Row]:
     """Yield the rows of the table; times are of the processor, after a small run that compiles."""
     import numba
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     threads = numba.get_num_threads()
     numba.set_num_threads(1)

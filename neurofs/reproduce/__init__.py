@@ -1,18 +1,28 @@
 """Published experiments, run again, with the published figures beside ours.
 
-Each module has ``run(...) -> DataFrame`` (one tidy row per figure) and ``render(table) -> str``; some also
-``plot(table, path)``.
+Each module has ``MINUTES`` (what its default takes on one core, about), ``run(...) -> DataFrame`` (one tidy row
+per figure) and ``render(table) -> str``; as a rule also ``claims(table)``, a list of records made by `make_claim`,
+and ``plot(table, path)``. ``REPETITIONS_OF_ALL`` is fewer repetitions than by default, for `reproduce all`.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from neurofs.errors import UsageError
 
-__all__ = ["EXPERIMENTS", "list_experiments", "reproduce", "save_figure"]
+__all__ = [
+    "EXPERIMENTS",
+    "count_repetitions",
+    "find_experiment",
+    "list_claims",
+    "list_experiments",
+    "reproduce",
+    "save_figure",
+]
 
 EXPERIMENTS = {
     "navot2005-fig2": "neurofs.reproduce.navot2005",
@@ -23,17 +33,41 @@ EXPERIMENTS = {
     "ordered-fs": "neurofs.reproduce.ordered_fs",
     "focus": "neurofs.reproduce.focus",
     "focus-direction": "neurofs.reproduce.focus_direction",
+    "chance": "neurofs.reproduce.chance",
+    "ebfs": "neurofs.reproduce.ebfs",
+    "meta-features": "neurofs.reproduce.meta_features",
+    "transfer": "neurofs.reproduce.transfer",
 }
 
 
-def list_experiments() -> str:
-    """Return the experiments by name, with the first line of what each one is."""
+def find_experiment(name: str) -> Any:
+    """Return the module of an experiment."""
     from importlib import import_module
 
-    lines = {
-        name: (import_module(module).__doc__ or "").splitlines()[0] for name, module in EXPERIMENTS.items()
-    }
-    return "\n".join(f"{name:<20}{line}" for name, line in lines.items())
+    if name not in EXPERIMENTS:
+        raise UsageError(f"no experiment named {name!r}; choose one of {', '.join(EXPERIMENTS)}, or all")
+    return import_module(EXPERIMENTS[name])
+
+
+def list_experiments() -> str:
+    """Return the experiments by name, with source and content, and how long each one takes on one core."""
+    lines = []
+    for name in EXPERIMENTS:
+        module = find_experiment(name)
+        lines.append(f"{name:<20}{module.MINUTES:>3} min  {describe_experiment(module)}")
+    return "\n".join([*lines, "", "neurofs reproduce NAME runs one, neurofs reproduce all runs them all."])
+
+
+def describe_experiment(module: Any) -> str:
+    """Return the first line of what an experiment is."""
+    return (module.__doc__ or "").splitlines()[0]
+
+
+def count_repetitions(name: str) -> int:
+    """Return the repetitions of an experiment when all are run: its default, or fewer."""
+    module = find_experiment(name)
+    default = inspect.signature(module.run).parameters["repetitions"].default
+    return int(getattr(module, "REPETITIONS_OF_ALL", default))
 
 
 def reproduce(
@@ -43,20 +77,21 @@ def reproduce(
 
     `progress(done, total)` is called now and then. `options` go to the experiment: `repetitions`, `seed`.
     """
-    from importlib import import_module
-
-    if name not in EXPERIMENTS:
-        raise UsageError(f"no experiment named {name!r}; choose one of {', '.join(EXPERIMENTS)}")
-    module = import_module(EXPERIMENTS[name])
+    module = find_experiment(name)
     table = module.run(progress=progress, **options)
     return table, module.render(table)
 
 
+def list_claims(name: str, table: Any) -> list[dict[str, Any]]:
+    """Return the claims of an experiment beside our figures; none if it makes none."""
+    module = find_experiment(name)
+    found = module.claims(table) if hasattr(module, "claims") else []
+    return [{**claim, "holds": bool(claim["holds"])} for claim in found]
+
+
 def save_figure(name: str, table: Any, path: Path | None = None) -> Path | None:
     """Save the figure of an experiment, by default as NAME.png here; None if it has none."""
-    from importlib import import_module
-
-    module = import_module(EXPERIMENTS[name])
+    module = find_experiment(name)
     if not hasattr(module, "plot"):
         return None
     path = path or Path(f"{name}.png")

@@ -109,7 +109,7 @@ class _Fold:
         return float(search.fit(self.X, self.y, groups=self.trial).score(self.Q, self.truth))
 
 
-def check_direction(table: pd.DataFrame) -> Iterator[tuple[str, str, bool]]:
+def check_direction(table: pd.DataFrame) -> Iterator[tuple[str, str, str, bool]]:
     """Yield what ought to hold for reach direction: all margin methods far above chance."""
     if table.empty:
         return
@@ -119,6 +119,7 @@ def check_direction(table: pd.DataFrame) -> Iterator[tuple[str, str, bool]]:
     worst = mean[MARGINS].idxmin()
     yield (
         "reach direction: every margin-based method is far above chance",
+        "not published; what ought to hold",
         f"soft kNN on {COUNTS[-1]} features: {mean[worst]:.3f} or more ({worst}); chance {chance:.3f}",
         bool(mean[worst] > 3 * chance),
     )

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from neurofs.reproduce.claims import make_claim, render_claims
 from neurofs.selectors.filters import SKS, CorrCoef, InfoGain
 from neurofs.selectors.rgs import RGS
 from neurofs.selectors.search import ForwardSelection
 
-__all__ = ["FUNCTIONS", "METHODS", "PUBLISHED", "SIZES", "draw", "render", "run"]
+__all__ = ["FUNCTIONS", "METHODS", "MINUTES", "PUBLISHED", "SIZES", "claims", "draw", "render", "run"]
 
+MINUTES = 2
 SIZES = (20, 40, 60, 80, 100)
 N_FEATURES, NOISE = 50, 1 / 7
 
@@ -119,4 +121,41 @@ def render(table: pd.DataFrame) -> str:
         for method, part in panel.groupby("method", sort=False):
             cells = [f"{row.ours:.1f} / {row.published:g}" for row in part.sort_values("m").itertuples()]
             lines.append(f"{method:<10}" + "".join(f"{cell:>16}" for cell in cells))
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *render_claims(claims(table))])
+
+
+def claims(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return what the paper says of figure 2, beside our rates; only of the panels that were run."""
+    found = []
+    for f, panel in table.groupby("function", sort=False):
+        rates = {method: part.sort_values("m") for method, part in panel.groupby("method", sort=False)}
+        if "rgs" in rates:
+            found.append(_as_often_as_published(f"({f}) {FUNCTIONS[str(f)][0]}", rates["rgs"]))
+        blind = {"b": ("corrcoef", "infogain"), "c": ("corrcoef", "infogain"), "d": tuple(METHODS)[:-1]}
+        found += [_fails(f"({f})", m, rates[m]) for m in blind.get(str(f), ()) if m in rates]
+    return found
+
+
+def _as_often_as_published(panel: str, part: pd.DataFrame) -> dict[str, Any]:
+    """Allow for two standard errors of the difference, and for one repetition."""
+    p = part["published"] / 100
+    error = np.hypot(part["standard_error"], 100 * np.sqrt(p * (1 - p) / 250))
+    enough = part["ours"] >= part["published"] - np.maximum(2 * error, 100 / part["repetitions"])
+    return make_claim(
+        f"{panel}: RGS finds the features at least as often as published",
+        _list_rates(part["published"]),
+        _list_rates(part["ours"]) + " at m = " + ", ".join(str(m) for m in part["m"]),
+        enough.all(),
+    )
+
+
+def _fails(panel: str, method: str, part: pd.DataFrame) -> dict[str, Any]:
+    """A method fails that finds the features in less than a quarter of the cases at every m."""
+    ours, published = part["ours"].max(), part["published"].max()
+    return make_claim(
+        f"{panel}: {method} fails", f"at most {published:g} %", f"at most {ours:.1f} %", ours < 25
+    )
+
+
+def _list_rates(rates: pd.Series) -> str:
+    return " / ".join(f"{rate:.0f}" for rate in rates) + " %"

@@ -1,4 +1,4 @@
-"""RGS against correlation, infogain and SKS on a recording from motor cortex: error on the best n features.
+"""Section 4.4 of Navot (2006) on another recording: RGS against the rankers, error on the best n features.
 
 Five contiguous folds with gaps; hand velocity x and y from 10 bins of 100 ms; one ranking for both outputs.
 The first n features of each ranking go to soft kNN, k = 50 and β = ½ of the mean distance for all, and
@@ -16,11 +16,13 @@ import pandas as pd
 
 from neurofs.errors import InputError
 from neurofs.metric import prefix_curve
+from neurofs.reproduce.claims import make_claim, render_claims
 from neurofs.selectors.filters import SKS, CorrCoef, InfoGain
 from neurofs.selectors.rgs import RGS
 
-__all__ = ["render", "run"]
+__all__ = ["MINUTES", "claims", "render", "run"]
 
+MINUTES = 2
 SIZES, K, BETA = (20, 50, 100, 200, 400), 50, 0.5
 
 
@@ -81,4 +83,41 @@ def render(table: pd.DataFrame) -> str:
     lines = ["Mean squared error / variance of soft kNN on the first n features"]
     lines.append(" " * 18 + "".join(f"{f'n = {n}':>10}" for n in means.columns))
     lines += [f"{method:<18}" + "".join(f"{e:>10.3f}" for e in row) for method, row in means.iterrows()]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *render_claims(claims(table))])
+
+
+def claims(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the claims of section 4.4 that can be made of one recording."""
+    means = table.groupby(["method", "n"], sort=False)["mse"].mean().unstack("n")
+    few, everything = list(means.columns[:-1]), means.columns[-1]
+    rgs, found = means.loc["rgs, unweighted", few], []
+    for rival in ("corrcoef", "infogain", "sks"):
+        pairs = ", ".join(f"{n}: {rgs[n]:.3f} / {means.loc[rival, n]:.3f}" for n in few)
+        words, where = f"RGS has a lower error than {rival} throughout", "figures 4.3 and 4.4"
+        found.append(make_claim(words, where, f"error by n: {pairs}", (rgs < means.loc[rival, few]).all()))
+    near, all_error = min(few, key=lambda n: abs(n - 100)), means.loc["corrcoef", everything]
+    wins = _wins(table, "rgs, unweighted", near, everything)
+    found.append(
+        make_claim(
+            f"about 100 features of RGS beat all {everything}",
+            "better in 92 % of folds",
+            f"{near} features: {rgs[near]:.3f} against {all_error:.3f}, better in {wins:.0%}",
+            rgs[near] < all_error,
+        )
+    )
+    gain = means.loc["rgs, unweighted"] - means.loc["rgs"]
+    found.append(
+        make_claim(
+            "weights help, and the more features are used the more",
+            "figure 4.5",
+            "error without minus with weights: " + ", ".join(f"{g:.3f} (n = {n})" for n, g in gain.items()),
+            gain.iloc[-1] > gain.iloc[0] and (gain > 0).all(),
+        )
+    )
+    return found
+
+
+def _wins(table: pd.DataFrame, method: str, n: int, other: int) -> float:
+    """Return the share of folds and outputs in which a method errs less with n features than with `other`."""
+    own = table[table["method"] == method].set_index(["n", "fold", "output"])["mse"]
+    return float((own[n] < own[other]).mean())

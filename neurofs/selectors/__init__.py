@@ -17,11 +17,15 @@ from neurofs.selectors.consistency import (
 from neurofs.selectors.filters import SKS, AllFeatures, CorrCoef, InfoGain, Random
 from neurofs.selectors.kernel_rgs import KernelRGS
 from neurofs.selectors.margin import GFlip, Simba
+from neurofs.selectors.meta import QualityMap, describe_features
+from neurofs.selectors.mufasa import Mufasa
 from neurofs.selectors.relief import Relief, ReliefF, RReliefF
 from neurofs.selectors.rgs import RGS
 from neurofs.selectors.search import BackwardElimination, ForwardSelection
+from neurofs.selectors.trees import EBFS
 
 __all__ = [
+    "EBFS",
     "RGS",
     "SELECTORS",
     "SKS",
@@ -34,8 +38,10 @@ __all__ = [
     "GFlip",
     "InfoGain",
     "KernelRGS",
+    "Mufasa",
     "MutualInformationGreedy",
     "OrderedFS",
+    "QualityMap",
     "RReliefF",
     "Random",
     "Relief",
@@ -45,6 +51,7 @@ __all__ = [
     "SimpleGreedy",
     "StandardWrap",
     "WeightedGreedy",
+    "describe_features",
 ]
 
 SELECTORS: dict[str, type[Selector]] = {
@@ -67,6 +74,7 @@ SELECTORS: dict[str, type[Selector]] = {
     "simple-greedy": SimpleGreedy,
     "mi-greedy": MutualInformationGreedy,
     "weighted-greedy": WeightedGreedy,
+    "ebfs": EBFS,
     "random": Random,
     "all": AllFeatures,
 }

@@ -42,6 +42,7 @@ class Selector(SelectorMixin, BaseEstimator):
 
     n_features_to_select: Any = None
     feature_groups: Any = None
+    is_metric = False  # whether the weights are the w of a distance, d_w(x, x') = Σ w² (x − x')²
     target = "continuous"  # the kind of target, for the table of selectors, as are the next two
     cost = ""
     reference = ""

@@ -54,6 +54,7 @@ class KernelRGS(Selector):
     [2, 5]
     """
 
+    is_metric = True
     cost = "r³ + r² N per step of r ≤ 800 rows"
     reference = "neurofs"
 

@@ -127,6 +127,7 @@ class Simba(ClassSelector):
     [0, 3]
     """
 
+    is_metric = True
     cost = "m² N per start and epoch"
     reference = "Gilad-Bachrach, Navot & Tishby 2004"
 

@@ -112,6 +112,7 @@ class RGS(Selector):
     [3, 7]
     """
 
+    is_metric = True
     cost = "m² N per epoch"
     reference = "Navot, Shpigelman, Tishby & Vaadia 2005"
 

@@ -1,0 +1,1 @@
+"""The commands that have a file of their own; each parses, calls one function, and prints the result."""

@@ -1,0 +1,55 @@
+"""`neurofs transfer`: what earlier sessions teach about the features of a new one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+__all__ = ["transfer_command"]
+
+MEASURES = ["corrcoef", "infogain", "sks", "rrelieff", "rgs"]
+
+
+@click.command("transfer")
+@click.argument("train", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--to", "new", required=True, type=click.Path(path_type=Path), help="The new session.")
+@click.option("--target", multiple=True, help="Behavior series: NAME, NAME:COLUMN or NAME.velocity.")
+@click.option("--bin-width", type=float, default=0.1, show_default=True, help="Width of a bin, in seconds.")
+@click.option(
+    "--n-lags", type=int, default=10, show_default=True, help="Bins before and with the target's own."
+)
+@click.option(
+    "--quality",
+    type=click.Choice(MEASURES),
+    default=MEASURES[0],
+    show_default=True,
+    help="What makes a feature good on the earlier sessions: its weight by this selector.",
+)
+@click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="Features to print.")
+@click.option("--seed", default=0, show_default=True, help="Seed of all draws.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def transfer_command(
+    train: tuple[Path, ...], new: Path, quality: str, top: int, seed: int, as_json: bool, **given: Any
+) -> None:
+    """Rank the features of a new session by what earlier sessions TRAIN teach, without its targets.
+
+    What good features are like (lag, firing rate, kind of channel, …) is learnt on TRAIN, so that electrodes may
+    have moved. If the new session has targets, the ranking is then compared with others that were made
+    without and with them. Sessions are recordings or session files (.toml).
+
+    \b
+    Examples:
+      neurofs transfer day1.nwb day2.nwb day3.nwb --to day4.nwb --target hand_velocity
+      neurofs transfer day*.toml --to today.nwb --target hand_velocity --n-lags 5 --json
+    """
+    from neurofs.config import TensorOptions, make_options
+    from neurofs.loaders import load
+    from neurofs.transfer import render_transfer, transfer
+
+    options = make_options(TensorOptions, given)
+    sessions = [load(path) for path in train]
+    found = transfer(sessions, load(new), options, quality=quality, random_state=seed)
+    click.echo(json.dumps(found.to_dict(), indent=2) if as_json else render_transfer(found, top))

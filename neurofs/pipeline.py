@@ -1,0 +1,148 @@
+"""The path of the data, written once: file → recording → tensor → tasks → comparison → run folder.
+
+    prepared = prepare(options)                      # load, bin, make folds
+    results = {task: run_task(prepared.problem, task) for task in list_tasks(prepared.problem)}
+    comparison = finish(prepared, results)           # scores, weights, predictions, statistics
+    save(comparison, "runs/day1"); write_report("runs/day1")
+
+`decode` does all of it for one session, keeps every finished task in the run folder, and goes on from there
+when it is called again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from neurofs.assemble import (
+    assemble_null,
+    assemble_predictions,
+    assemble_scores,
+    assemble_weights,
+    rank_channels,
+)
+from neurofs.config import (
+    CompareOptions,
+    LoadOptions,
+    RunOptions,
+    TensorOptions,
+    given_options,
+    render_toml,
+    select_options,
+)
+from neurofs.errors import TaskFailed
+from neurofs.evaluate import run_task
+from neurofs.events import write_log
+from neurofs.execute import Executor, Failure, Serial
+from neurofs.loaders import load
+from neurofs.problem import Problem, Task, list_tasks, task_key
+from neurofs.provenance import describe_provenance
+from neurofs.recording import Recording
+from neurofs.results import Comparison, TaskResult, TaskStore, make_folder, save, write_atomically
+from neurofs.session import describe_session
+from neurofs.summary import summarise
+from neurofs.tensor import build_tensor
+
+__all__ = ["Prepared", "compare", "decode", "finish", "prepare", "run_tasks"]
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A session that is loaded, binned and cut into folds."""
+
+    options: RunOptions
+    recording: Recording
+    tensor: xr.Dataset
+    problem: Problem
+
+
+def prepare(options: RunOptions, recording: Recording | None = None) -> Prepared:
+    """Load the file that the options name (unless the recording is given), bin it, and make the folds."""
+    if recording is None:
+        recording = load(str(options.file), select_options(LoadOptions, options))
+    tensor = build_tensor(recording, **dict(select_options(TensorOptions, options)))
+    problem = Problem.from_tensor(tensor, select_options(CompareOptions, options))
+    return Prepared(options, recording, tensor, problem)
+
+
+def finish(
+    prepared: Prepared, results: Mapping[Task, TaskResult], provenance: dict[str, Any] | None = None
+) -> Comparison:
+    """Put the results of all tasks together."""
+    problem, tensor, recording = prepared.problem, prepared.tensor, prepared.recording
+    scores = assemble_scores(problem, results)
+    weights = assemble_weights(problem, tensor, results)
+    predictions = assemble_predictions(problem, results)
+    session = describe_session(recording, tensor, rank_channels(weights))
+    summary = summarise(
+        recording,
+        tensor,
+        problem,
+        scores,
+        weights,
+        predictions,
+        assemble_null(problem, results),
+        provenance or describe_provenance(prepared.options, recording),
+    )
+    return Comparison(scores, weights, predictions, session, summary, prepared.options)
+
+
+def compare(recording: Recording, target: str | list[str], **options: Any) -> Comparison:
+    """Compare selectors on a recording; `options` are the keys of a run.toml.
+
+    >>> from neurofs.simulate import simulate_session
+    >>> session = simulate_session(12, n_electrodes=4, random_state=1)
+    >>> found = compare(session, "hand_velocity:x", n_lags=3, selectors=["corrcoef"], n_splits=3, n_shifts=0)
+    >>> found.summary["audit"]["passed"], found.summary["methods"][0]["method"]
+    (True, 'ridge')
+    """
+    prepared = prepare(RunOptions(target=target, **options), recording)
+    tasks = list_tasks(prepared.problem)
+    return finish(prepared, {task: run_task(prepared.problem, task) for task in tasks})
+
+
+def decode(
+    options: RunOptions,
+    out: str | Path,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+    command: str = "",
+) -> Comparison:
+    """Compare on one session and write the run folder `out`, using what an earlier run left there."""
+    started = time.perf_counter()
+    prepared = prepare(options)
+    out = make_folder(out)
+    write_atomically(out / "run.toml", render_toml(given_options(options)))
+    write_log(out, f"{command or 'decode'}: {len(list_tasks(prepared.problem))} tasks")
+    results = run_tasks(prepared.problem, TaskStore(out / "tasks"), executor or Serial(), progress)
+    provenance = describe_provenance(options, prepared.recording, command, time.perf_counter() - started)
+    comparison = finish(prepared, results, provenance)
+    save(comparison, out)
+    write_log(out, f"done after {time.perf_counter() - started:.0f} s")
+    return comparison
+
+
+def run_tasks(
+    problem: Problem, store: TaskStore, executor: Executor, progress: Progress | None = None
+) -> dict[Task, TaskResult]:
+    """Return the results of all tasks, doing only those that the store does not have."""
+    tasks = list_tasks(problem)
+    keys = {task: task_key(problem, task) for task in tasks}
+    results = {task: found for task in tasks if (found := store.read(task.id, keys[task]))}
+    missing = [task for task in tasks if task not in results]
+    report = progress or (lambda done, total: None)
+    report(len(results), len(tasks))
+    for task, result in executor.run(run_task, problem, missing):
+        if isinstance(result, Failure):
+            raise TaskFailed(f"{task.id}: {result.reason}\n{result.detail}".strip())
+        store.write(task.id, keys[task], result)
+        results[task] = result
+        report(len(results), len(tasks))
+    return results

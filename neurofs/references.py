@@ -1,0 +1,202 @@
+"""The works that a methods text cites, as BibTeX; and which of them belongs to which selector or decoder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = ["CITED_BY", "WORKS", "cite", "render_bibtex"]
+
+WORKS: dict[str, tuple[str, str, dict[str, str]]] = {  # key: short form, kind, fields
+    "navot2005": (
+        "Navot et al., 2005",
+        "inproceedings",
+        {
+            "author": "Navot, Amir and Shpigelman, Lavi and Tishby, Naftali and Vaadia, Eilon",
+            "title": "Nearest Neighbor Based Feature Selection for Regression "
+            "and its Application to Neural Activity",
+            "booktitle": "Advances in Neural Information Processing Systems 18",
+            "year": "2005",
+        },
+    ),
+    "navot2006": (
+        "Navot, 2006",
+        "phdthesis",
+        {
+            "author": "Navot, Amir",
+            "title": "On the Role of Feature Selection in Machine Learning",
+            "school": "The Hebrew University of Jerusalem",
+            "year": "2006",
+        },
+    ),
+    "nadeau2003": (
+        "Nadeau and Bengio, 2003",
+        "article",
+        {
+            "author": "Nadeau, Claude and Bengio, Yoshua",
+            "title": "Inference for the Generalization Error",
+            "journal": "Machine Learning",
+            "volume": "52",
+            "pages": "239--281",
+            "year": "2003",
+        },
+    ),
+    "nogueira2018": (
+        "Nogueira et al., 2018",
+        "article",
+        {
+            "author": "Nogueira, Sarah and Sechidis, Konstantinos and Brown, Gavin",
+            "title": "On the Stability of Feature Selection Algorithms",
+            "journal": "Journal of Machine Learning Research",
+            "volume": "18",
+            "number": "174",
+            "pages": "1--54",
+            "year": "2018",
+        },
+    ),
+    "holm1979": (
+        "Holm, 1979",
+        "article",
+        {
+            "author": "Holm, Sture",
+            "title": "A Simple Sequentially Rejective Multiple Test Procedure",
+            "journal": "Scandinavian Journal of Statistics",
+            "volume": "6",
+            "pages": "65--70",
+            "year": "1979",
+        },
+    ),
+    "harris2020": (
+        "Harris, 2020",
+        "misc",
+        {
+            "author": "Harris, Kenneth D.",
+            "title": "A Shift Test for Independence in Generic Time Series",
+            "note": "arXiv:2012.06862",
+            "year": "2020",
+        },
+    ),
+    "quinlan1986": (
+        "Quinlan, 1986",
+        "article",
+        {
+            "author": "Quinlan, J. Ross",
+            "title": "Induction of Decision Trees",
+            "journal": "Machine Learning",
+            "volume": "1",
+            "pages": "81--106",
+            "year": "1986",
+        },
+    ),
+    "robnik1997": (
+        "Robnik-Šikonja and Kononenko, 1997",
+        "inproceedings",
+        {
+            "author": "Robnik-{\\v S}ikonja, Marko and Kononenko, Igor",
+            "title": "An Adaptation of Relief for Attribute Estimation in Regression",
+            "booktitle": "Proceedings of the 14th International Conference on Machine Learning",
+            "year": "1997",
+        },
+    ),
+    "kira1992": (
+        "Kira and Rendell, 1992",
+        "inproceedings",
+        {
+            "author": "Kira, Kenji and Rendell, Larry A.",
+            "title": "A Practical Approach to Feature Selection",
+            "booktitle": "Proceedings of the 9th International Workshop on Machine Learning",
+            "year": "1992",
+        },
+    ),
+    "kononenko1994": (
+        "Kononenko, 1994",
+        "inproceedings",
+        {
+            "author": "Kononenko, Igor",
+            "title": "Estimating Attributes: Analysis and Extensions of RELIEF",
+            "booktitle": "European Conference on Machine Learning",
+            "year": "1994",
+        },
+    ),
+    "gilad2004": (
+        "Gilad-Bachrach et al., 2004",
+        "inproceedings",
+        {
+            "author": "Gilad-Bachrach, Ran and Navot, Amir and Tishby, Naftali",
+            "title": "Margin Based Feature Selection: Theory and Algorithms",
+            "booktitle": "Proceedings of the 21st International Conference on Machine Learning",
+            "year": "2004",
+        },
+    ),
+    "kohavi1997": (
+        "Kohavi and John, 1997",
+        "article",
+        {
+            "author": "Kohavi, Ron and John, George H.",
+            "title": "Wrappers for Feature Subset Selection",
+            "journal": "Artificial Intelligence",
+            "volume": "97",
+            "pages": "273--324",
+            "year": "1997",
+        },
+    ),
+    "hoerl1970": (
+        "Hoerl and Kennard, 1970",
+        "article",
+        {
+            "author": "Hoerl, Arthur E. and Kennard, Robert W.",
+            "title": "Ridge Regression: Biased Estimation for Nonorthogonal Problems",
+            "journal": "Technometrics",
+            "volume": "12",
+            "pages": "55--67",
+            "year": "1970",
+        },
+    ),
+    "wu2006": (
+        "Wu et al., 2006",
+        "article",
+        {
+            "author": "Wu, Wei and Gao, Yun and Bienenstock, Elie and Donoghue, John P. and Black, Michael J.",
+            "title": "Bayesian Population Decoding of Motor Cortical Activity Using a Kalman Filter",
+            "journal": "Neural Computation",
+            "volume": "18",
+            "pages": "80--118",
+            "year": "2006",
+        },
+    ),
+}
+
+CITED_BY: dict[str, str] = {
+    "rgs": "navot2005",
+    "sks": "navot2005",
+    "infogain": "quinlan1986",
+    "rrelieff": "robnik1997",
+    "forward": "navot2006",
+    "backward": "kohavi1997",
+    "relief": "kira1992",
+    "relieff": "kononenko1994",
+    "simba": "gilad2004",
+    "gflip": "gilad2004",
+    "ridge": "hoerl1970",
+    "kalman": "wu2006",
+}
+
+
+def cite(*keys: str) -> str:
+    """Return works in brackets.
+
+    >>> cite("navot2005", "holm1979")
+    '(Navot et al., 2005; Holm, 1979)'
+    """
+    return f"({'; '.join(WORKS[key][0] for key in keys)})"
+
+
+def render_bibtex(keys: Iterable[str], version: str) -> str:
+    """Return the works, each once, and the software itself."""
+    software = f"@software{{neurofs,\n  title = {{neurofs}},\n  version = {{{version}}}\n}}"
+    return "\n\n".join([*(_entry(key) for key in dict.fromkeys(keys)), software]) + "\n"
+
+
+def _entry(key: str) -> str:
+    _, kind, fields = WORKS[key]
+    lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())
+    return f"@{kind}{{{key},\n{lines}\n}}"

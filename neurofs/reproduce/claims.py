@@ -1,0 +1,37 @@
+"""A published claim beside our figure, and whether it holds: the same record in every experiment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["make_claim", "render_claims"]
+
+
+def make_claim(claim: str, published: str, ours: str, holds: Any, why: str = "") -> dict[str, Any]:
+    """Return one claim: what is said, what was published and where, what we find, and whether it holds.
+
+    `why` is our explanation if it does not.
+
+    >>> make_claim("a beats b", "figure 1: 90 against 50 %", "88 against 51 %", 88 > 51)["holds"]
+    True
+    >>> make_claim("a beats b", "figure 1", "50 against 51 %", False, why="fewer samples")["ours"]
+    '50 against 51 %; our explanation: fewer samples'
+    """
+    told = f"{ours}; our explanation: {why}" if why and not holds else ours
+    return {"claim": claim, "published": published, "ours": told, "holds": bool(holds)}
+
+
+def render_claims(claims: list[dict[str, Any]]) -> list[str]:
+    """Return the claims as lines of text.
+
+    >>> print(*render_claims([make_claim("a beats b", "figure 1", "no: 50 against 51 %", False)]), sep="\\n")
+    Published claims
+      does not hold  a beats b
+                     published: figure 1
+                     ours: no: 50 against 51 %
+    """
+    lines = ["Published claims"]
+    for record in claims:
+        lines.append(f"  {'holds' if record['holds'] else 'does not hold':<13}  {record['claim']}")
+        lines += [f"{'':17}published: {record['published']}", f"{'':17}ours: {record['ours']}"]
+    return lines

@@ -1,0 +1,71 @@
+"""Run folders on disk: finding them, rebuilding their reports, and an index page across them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from neurofs.errors import InputError, NeurofsError
+from neurofs.report import render, render_index, save_figures
+from neurofs.results import read, write_atomically
+
+__all__ = ["find_runs", "rebuild", "rebuild_all"]
+
+
+def find_runs(path: Path) -> list[Path]:
+    """Return the folder itself if it is a run, else the runs in it, by name."""
+    if not path.is_dir():
+        raise InputError(path, "a run folder, or a folder of runs", "no such folder", "Check the path.")
+    if _is_run(path):
+        return [path]
+    runs = sorted(folder for folder in path.iterdir() if folder.is_dir() and _is_run(folder))
+    if not runs:
+        remedy = "Make a run: neurofs decode SESSION --out FOLDER."
+        raise InputError(path, "a run folder, or a folder of runs", "no run.toml in it", remedy)
+    return runs
+
+
+def _is_run(folder: Path) -> bool:
+    return (folder / "run.toml").is_file() or (folder / "summary.json").is_file()
+
+
+def rebuild(folder: Path, out: Path | None = None, figures: str | None = None) -> tuple[Path, Any]:
+    """Write the report of one run (to `out` if given), and its figures as files if asked; return both."""
+    comparison = read(folder)
+    path = folder / "report.html" if out is None else out / "report.html" if out.is_dir() else out
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, render(comparison))
+    if figures:
+        save_figures(comparison, path.parent / "figures", figures)
+    return path, comparison
+
+
+def rebuild_all(
+    runs: Sequence[Path], out: Path, figures: str | None = None
+) -> tuple[Path, list[dict[str, Any]]]:
+    """Rebuild every report and write the index page `out`; runs that cannot be read are entered as failed."""
+    out = out / "index.html" if out.suffix != ".html" else out
+    out.parent.mkdir(parents=True, exist_ok=True)
+    entries = [_make_entry(folder, out.parent, figures) for folder in runs]
+    write_atomically(out, render_index(entries))
+    return out, entries
+
+
+def _make_entry(folder: Path, base: Path, figures: str | None) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": folder.name, "status": "done", "reason": "", "comparison": None}
+    try:
+        path, comparison = rebuild(folder, figures=figures)
+    except NeurofsError as error:
+        return entry | {"status": "failed", "reason": f"{error}{_last_words(folder)}"}
+    href = Path(os.path.relpath(path, base)).as_posix()
+    return entry | {"name": comparison.summary["session"]["name"], "comparison": comparison, "href": href}
+
+
+def _last_words(folder: Path) -> str:
+    """Return the last line of the log of a run that did not finish."""
+    log = folder / "log.txt"
+    lines = log.read_text(encoding="utf-8", errors="replace").split("\n") if log.is_file() else []
+    said = [line.strip() for line in lines if line.strip()]
+    return f" Its log ends with: {said[-1]}" if said else ""

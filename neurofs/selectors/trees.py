@@ -1,0 +1,243 @@
+"""EBFS: backward elimination guided by the decision paths of trees.
+
+A tree is grown in each of v folds, and the held-out samples are sent through it. Each feature gets
+
+    h_f = Σ_folds  (share of the rightly predicted samples whose path tests f)
+                 − (share of the wrongly predicted samples whose path tests f)
+
+A share of no samples is 0. The features of lowest h leave together, and new trees are grown on the rest: v
+trees per round, where the wrapper needs v for every candidate of every round. A feature that no path tests has
+h = 0, which is more than one that misleads has: EBFS removes what harms before what is idle. A weakness of the
+method, kept as published: h = 0 also for a feature that every path tests, such as that of the root. Where the
+others are above 0 it leaves with the idle ones, and the accuracy falls: the best set before that is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import check_random_state
+
+from neurofs import metric
+from neurofs.samples import Samples
+from neurofs.selectors.relief import ClassSelector
+from neurofs.selectors.units import Units
+from neurofs.splits import BlockedKFold
+
+__all__ = ["EBFS", "Round", "split_rows"]
+
+MAX_PRUNINGS = 10  # strengths of pruning that are tried in a round
+MAX_RUNS = 5  # runs of trials, or blocks, that make up a fold
+ALIKE = 1e-12  # difference below which two h are the same
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of EBFS, as kept in `rounds_`: a set, how well trees predict with it, and h of its units."""
+
+    units: np.ndarray  #: features, or groups of them, by number
+    accuracy: float  #: mean over the folds
+    h: np.ndarray  #: for each of `units`
+    ccp_alpha: float  #: strength of pruning
+
+
+class EBFS(ClassSelector):
+    """EBFS: remove the features that trees test on the way to wrong answers more than to right ones.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        None, the default, keeps the set with the best cross-validated accuracy, of equal ones the smallest.
+        A number goes on removing down to that many, whatever the accuracy.
+    ccp_alpha : float or "auto"
+        Strength of the cost-complexity pruning of the trees; 0, the default, does not prune. "auto": in each
+        round, of at most 10 values along the pruning path of the tree on all rows, the one whose trees
+        predict best in the same folds.
+    cv : int
+        Folds. With `groups` in `fit` they are made of whole trials, and where windows overlap of blocks of
+        time, always with gaps; else of single rows, with the classes spread evenly.
+    tolerance : float
+        The search ends when the accuracy is lower than the best so far by more than this.
+    random_state : int, RandomState or None
+        Seed of the folds, and of the trees' choice among features that split equally well.
+    feature_groups : array of labels, optional
+        Features with the same label leave together; a path tests a group if it tests one of its features.
+
+    Attributes
+    ----------
+    weights_ : array (n_features,)
+        1 for the chosen features, else 0. The order is that of leaving, last first, then by the sum of h.
+    rounds_ : list of Round
+        The path of the search; `accuracy_curve_` has its accuracies.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((300, 6))
+    >>> EBFS(random_state=0).fit(X, (X[:, 1] > 0.5) & (X[:, 4] > 0.4)).get_support(indices=True)
+    array([1, 4])
+    """
+
+    cost = "v trees per round, at most N rounds"
+    reference = "On Induction (thesis), chapter 2"
+
+    def __init__(
+        self,
+        n_features_to_select: Any = None,
+        ccp_alpha: Any = 0.0,
+        cv: int = 10,
+        tolerance: float = 0.05,
+        random_state: Any = None,
+        *,
+        feature_groups: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.ccp_alpha = ccp_alpha
+        self.cv = cv
+        self.tolerance = tolerance
+        self.random_state = random_state
+        self.feature_groups = feature_groups
+
+    def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
+        self._check_settings()
+        rng = check_random_state(self.random_state)
+        units, codes = Units(self.feature_groups, samples.n_features), Y[:, 0].astype(np.int64)
+        folds = split_rows(samples, codes, groups, self.cv, rng)
+        forest = _Forest(
+            np.asarray(samples), codes, folds, units, self.ccp_alpha, int(rng.randint(2**31 - 1))
+        )
+        self.rounds_ = self._eliminate(forest, len(units))
+        self.accuracy_curve_ = np.array([r.accuracy for r in self.rounds_])
+        place = _places(self.rounds_, len(units))
+        self._chosen = (place <= self._count_chosen(len(units)))[units.of_feature]
+        return -place[units.of_feature].astype(float)
+
+    def _check_settings(self) -> None:
+        if not isinstance(self.cv, Integral) or self.cv < 2:
+            raise ValueError(f"cv must be a whole number of at least 2; found {self.cv!r}")
+        if not isinstance(self.tolerance, Real) or not self.tolerance >= 0:
+            raise ValueError(f"tolerance must be a number of at least 0; found {self.tolerance!r}")
+        number = isinstance(self.ccp_alpha, Real) and 0 <= self.ccp_alpha < np.inf
+        if not number and self.ccp_alpha != "auto":
+            raise ValueError(f"ccp_alpha must be 'auto' or a number of at least 0; found {self.ccp_alpha!r}")
+
+    def _eliminate(self, forest: _Forest, n_units: int) -> list[Round]:
+        """Remove the units of lowest h until all would go, accuracy falls, or the wanted size is reached."""
+        fixed = None if self.n_features_to_select is None else self._count_selected(n_units)
+        rounds = [forest.explain(np.arange(n_units))]
+        while len(rounds[-1].units) > (fixed or 1):
+            last = rounds[-1]
+            stay = last.h > last.h.min() + ALIKE
+            if not stay.any():
+                break
+            rounds.append(forest.explain(last.units[stay]))
+            best = max(r.accuracy for r in rounds)
+            if fixed is None and rounds[-1].accuracy < best - self.tolerance:
+                break
+        return rounds
+
+    def _count_chosen(self, n_units: int) -> int:
+        """Return the wanted size, or that of the best set; the sets are the beginnings of the order."""
+        if self.n_features_to_select is not None:
+            return self._count_selected(n_units)
+        return len(max(reversed(self.rounds_), key=lambda r: r.accuracy).units)
+
+    def _to_weights(self, scores: np.ndarray) -> np.ndarray:
+        return self._chosen.astype(float)
+
+    def _strength(self, importance: np.ndarray, units: Units) -> np.ndarray:
+        """Rank groups by their place in the search, whatever their size."""
+        return np.array([importance[members[0]] for members in units.members])
+
+    def _rank(self, importance: np.ndarray, units: Units) -> None:
+        super()._rank(importance, units)
+        self.n_selected_ = int(self._chosen.sum())
+
+
+def _places(rounds: list[Round], n_units: int) -> np.ndarray:
+    """Return the place of each unit, 1 = best: by the last round it was in, then by its sum of h."""
+    last, total = np.zeros(n_units, np.int64), np.zeros(n_units)
+    for number, r in enumerate(rounds):
+        last[r.units] = number
+        total[r.units] += r.h
+    place = np.empty(n_units, np.int64)
+    place[np.lexsort((-total, -last))] = np.arange(1, n_units + 1)
+    return place
+
+
+def split_rows(
+    samples: Samples, codes: np.ndarray, groups: Any, n_splits: int, rng: np.random.RandomState
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return training and test rows of at most `n_splits` folds; see `EBFS`."""
+    m = len(samples)
+    if groups is None and (np.diff(np.sort(samples.starts)) >= samples.span).all():
+        fold = np.empty(m, np.int64)
+        fold[np.lexsort((rng.permutation(m), codes))] = np.arange(m) % min(n_splits, m)
+        return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(fold.max() + 1)]
+    if groups is not None:
+        n_blocks = int(metric.loo_groups(groups, m).max()) + 1
+    else:
+        n_blocks = 1 + int(np.ptp(samples.starts)) // samples.span
+    n_splits = max(2, min(n_splits, n_blocks))
+    n_runs = max(1, min(MAX_RUNS, n_blocks // (2 * n_splits)))
+    return list(BlockedKFold(n_splits, n_runs).split(samples, groups=groups))
+
+
+class _Forest:
+    """The rows, folds and settings with which trees are grown on one set of units after the other."""
+
+    def __init__(
+        self, X: np.ndarray, codes: np.ndarray, folds: list[Any], units: Units, ccp_alpha: Any, seed: int
+    ) -> None:
+        """Keep them."""
+        self.X, self.codes, self.folds, self.units = X, codes, folds, units
+        self.ccp_alpha, self.seed = ccp_alpha, seed
+
+    def explain(self, chosen: np.ndarray) -> Round:
+        """Return the accuracy and h of the units `chosen`, at the best pruning if it is to be found."""
+        features = np.concatenate([self.units.members[u] for u in chosen])
+        owner = np.repeat(np.arange(len(chosen)), [len(self.units.members[u]) for u in chosen])
+        X = self.X[:, features]
+        tried = []
+        for alpha in self._prunings(X):
+            parts = [self._one_fold(X, owner, train, test, alpha) for train, test in self.folds]
+            accuracy = float(np.mean([part[0] for part in parts]))
+            tried.append(Round(chosen, accuracy, np.sum([part[1] for part in parts], axis=0), alpha))
+        return max(reversed(tried), key=lambda r: r.accuracy)
+
+    def _prunings(self, X: np.ndarray) -> list[float]:
+        """Return the strengths of pruning to try, ascending."""
+        if self.ccp_alpha != "auto":
+            return [float(self.ccp_alpha)]
+        path = self._tree(0.0).cost_complexity_pruning_path(X, self.codes).ccp_alphas
+        between = np.sqrt(np.maximum(path[:-1] * path[1:], 0.0)) if len(path) > 1 else np.zeros(1)
+        pick = np.linspace(0, len(between) - 1, min(MAX_PRUNINGS, len(between))).round().astype(int)
+        return [float(alpha) for alpha in between[pick]]
+
+    def _tree(self, alpha: float) -> DecisionTreeClassifier:
+        return DecisionTreeClassifier(ccp_alpha=alpha, random_state=self.seed)
+
+    def _one_fold(
+        self, X: np.ndarray, owner: np.ndarray, train: np.ndarray, test: np.ndarray, alpha: float
+    ) -> tuple[float, np.ndarray]:
+        """Return the accuracy in one fold, and the difference of the two shares for each unit."""
+        tree = self._tree(alpha).fit(X[train], self.codes[train])
+        right = tree.predict(X[test]) == self.codes[test]
+        tests = _tested_units(tree, X[test], owner)
+        return float(right.mean()), _share(tests[right]) - _share(tests[~right])
+
+
+def _tested_units(tree: DecisionTreeClassifier, X: np.ndarray, owner: np.ndarray) -> np.ndarray:
+    """Return which units are tested on the path of each row, (rows, units)."""
+    inner = np.flatnonzero(tree.tree_.children_left >= 0)
+    path = tree.decision_path(X)[:, inner].astype(np.float64)
+    of_node = np.zeros((len(inner), int(owner.max()) + 1))
+    of_node[np.arange(len(inner)), owner[tree.tree_.feature[inner]]] = 1.0
+    return path @ of_node > 0
+
+
+def _share(rows: np.ndarray) -> np.ndarray:
+    return rows.mean(axis=0) if len(rows) else np.zeros(rows.shape[1])

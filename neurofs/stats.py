@@ -1,0 +1,150 @@
+"""Statistics over folds: intervals, paired tests, wins, stability of the selection, chance.
+
+Folds share training data, so their scores are not independent. Nadeau and Bengio (2003) correct for it: the
+variance of the mean of J folds is estimated as
+
+    (1/J + n_test / n_train) · S²,      S² the variance of the scores over folds
+
+instead of S²/J, and intervals and tests use Student's t with J − 1 degrees of freedom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm, t
+
+__all__ = [
+    "compare_paired",
+    "correct_holm",
+    "estimate",
+    "find_best_size",
+    "measure_stability",
+    "null_p_value",
+    "share_of_wins",
+]
+
+CONFIDENCE = 0.95
+
+
+def estimate(values: Any, ratio: float) -> dict[str, float | None]:
+    """Return the mean over folds with its 95 % interval; `ratio` is n_test / n_train.
+
+    >>> {name: round(value, 3) for name, value in estimate([0.5, 0.6, 0.7], ratio=0.25).items()}
+    {'mean': 0.6, 'low': 0.271, 'high': 0.929}
+    """
+    values = np.asarray(values, float)
+    values = values[np.isfinite(values)]
+    if not values.size:
+        return {"mean": None, "low": None, "high": None}
+    mean = float(values.mean())
+    if values.size == 1:
+        return {"mean": mean, "low": None, "high": None}
+    half = float(t.ppf((1 + CONFIDENCE) / 2, values.size - 1) * _standard_error(values, ratio))
+    return {"mean": mean, "low": mean - half, "high": mean + half}
+
+
+def _standard_error(values: np.ndarray, ratio: float) -> float:
+    return float(np.sqrt((1 / values.size + ratio) * values.var(ddof=1)))
+
+
+def compare_paired(differences: Any, ratio: float) -> dict[str, float | None]:
+    """Test whether paired differences over folds have mean 0 (Nadeau–Bengio corrected t-test, two-sided).
+
+    The effect size is the mean difference in units of the standard deviation of the differences.
+
+    >>> found = compare_paired([0.10, 0.12, 0.08, 0.11, 0.09], ratio=0.25)
+    >>> round(found["p"], 4), round(found["effect_size"], 2)
+    (0.0007, 6.32)
+    """
+    d = np.asarray(differences, float)
+    d = d[np.isfinite(d)]
+    if d.size < 2:
+        return {"p": None, "effect_size": None}
+    error = _standard_error(d, ratio)
+    if error == 0:
+        return {"p": 1.0 if d.mean() == 0 else 0.0, "effect_size": None}
+    p = 2 * t.sf(abs(d.mean()) / error, d.size - 1)
+    return {"p": float(p), "effect_size": float(d.mean() / d.std(ddof=1))}
+
+
+def correct_holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Return p-values corrected for their number by Holm's step-down method; None stays None.
+
+    >>> correct_holm([0.01, None, 0.04, 0.03])
+    [0.03, None, 0.06, 0.06]
+    """
+    known = [(p, i) for i, p in enumerate(p_values) if p is not None]
+    corrected: list[float | None] = [None] * len(p_values)
+    largest = 0.0
+    for rank, (p, i) in enumerate(sorted(known)):
+        largest = max(largest, min(1.0, p * (len(known) - rank)))
+        corrected[i] = largest
+    return corrected
+
+
+def share_of_wins(ours: Any, theirs: Any) -> float:
+    """Return the share of folds in which our error is smaller; ties count half.
+
+    >>> share_of_wins([1.0, 2.0, 3.0, 4.0], [2.0, 2.0, 4.0, 3.0])
+    0.625
+    """
+    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
+    return float(np.mean(np.where(ours == theirs, 0.5, ours < theirs)))
+
+
+def measure_stability(selected: Any) -> dict[str, float | None]:
+    """Return Nogueira's index of the stability of a selection, with its 95 % interval.
+
+    `selected` (folds, features) says what each fold selected. With p_f the share of folds that select f, and k̄
+    the mean number selected of d,
+
+        Φ = 1 − mean_f [M/(M−1) p_f (1−p_f)] / [(k̄/d) (1 − k̄/d)]
+
+    is 1 if all folds select the same and about 0 for selections at random (Nogueira, Sechidis & Brown 2018,
+    whose asymptotic variance gives the interval).
+
+    >>> measure_stability([[1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 0, 0]])
+    {'index': 1.0, 'low': 1.0, 'high': 1.0}
+    """
+    Z = np.asarray(selected, float)
+    M, d = Z.shape
+    share, size = Z.mean(axis=0), Z.sum(axis=1)
+    k = float(size.mean())
+    scale = k / d * (1 - k / d)
+    if M < 2 or scale == 0:
+        return {"index": None, "low": None, "high": None}
+    index = 1 - float(np.mean(M / (M - 1) * share * (1 - share))) / scale
+    phi = (Z @ share / d - size * k / d**2 + index / 2 * (2 * k * size / d**2 - size / d - k / d + 1)) / scale
+    variance = 4 / M**2 * float(np.sum((phi - phi.mean()) ** 2))
+    half = float(norm.ppf((1 + CONFIDENCE) / 2) * np.sqrt(variance))
+    return {"index": index, "low": index - half, "high": index + half}
+
+
+def find_best_size(sizes: Any, errors: Any, ratio: float) -> dict[str, int]:
+    """Return the number of features with the least mean error, and the range that is not clearly worse.
+
+    `errors` (folds, sizes). The range holds the sizes whose paired difference from the best one is within one
+    corrected standard error.
+
+    >>> find_best_size([1, 2, 4, 8], [[4, 2.0, 1.9, 3], [4, 1.8, 1.9, 3], [4, 1.9, 2.0, 3]], ratio=0.25)
+    {'n': 2, 'low': 2, 'high': 4}
+    """
+    sizes, errors = np.asarray(sizes), np.asarray(errors, float)
+    best = int(np.argmin(errors.mean(axis=0)))
+    difference = errors - errors[:, [best]]
+    slack = [_standard_error(d, ratio) if len(d) > 1 else 0.0 for d in difference.T]
+    close = np.flatnonzero(difference.mean(axis=0) <= slack)
+    return {"n": int(sizes[best]), "low": int(sizes[close[0]]), "high": int(sizes[close[-1]])}
+
+
+def null_p_value(real: float, shifted: Any) -> float:
+    """Return the share of shifts, the real one among them, that do at least as well as the real one.
+
+    >>> null_p_value(0.8, [0.1, -0.1, 0.0, 0.2])
+    0.2
+    """
+    shifted = np.asarray(shifted, float)
+    return float((1 + np.sum(shifted >= real)) / (1 + shifted.size))

@@ -1,0 +1,69 @@
+"""Small batches for tests, and what must be true of every output folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from neurofs.events import read_events
+from neurofs.results import TaskStore
+
+DEFAULTS = """
+[defaults]
+target = "hand_velocity:x"
+n_lags = 2
+selectors = ["corrcoef"]
+decoder = "knn"
+n_splits = 2
+sizes = [1, 4]
+n_neighbors = 5
+beta = 0.5
+n_shifts = 0
+"""
+
+MINI = DEFAULTS + '[[simulate]]\nname = "day"\nn_sessions = 2\nn_trials = 12\nn_electrodes = 2\n'
+"""Two sessions of 10 quick tasks each."""
+
+
+def write_batch(folder: Path, text: str = MINI) -> Path:
+    path = folder / "batch.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def start(*arguments: object, path: Path | None = None) -> subprocess.Popen:
+    """Start ``neurofs`` as a command; `path` is searched for modules first."""
+    places = [str(path)] if path else []
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([*places, *filter(None, sys.path)])}
+    command = [sys.executable, "-m", "neurofs", *map(str, arguments)]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True, encoding="utf-8"
+    )
+
+
+def run(*arguments: object, path: Path | None = None) -> subprocess.CompletedProcess:
+    process = start(*arguments, path=path)
+    out, err = process.communicate(timeout=900)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def stored_keys(out: Path) -> set[tuple[str, str]]:
+    """The sessions and tasks whose results are there."""
+    return {(path.parents[1].name, path.stem) for path in out.glob("sessions/*/tasks/*.npz")}
+
+
+def check_folder(out: Path) -> None:
+    """Nothing half-written is left, and no task was started after it was recorded."""
+    assert not list(out.rglob("*.part"))
+    assert not (out / ".lock").exists()
+    recorded = set()
+    for event in read_events(out / "events.jsonl"):
+        task = (event.get("session"), event.get("task"), event.get("key"))
+        if event["event"] == "task_recorded":
+            assert task not in recorded
+            recorded.add(task)
+        assert event["event"] != "task_started" or task not in recorded
+    for session, task, key in recorded:
+        assert TaskStore(out / "sessions" / session / "tasks").read(task, key) is not None

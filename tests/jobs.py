@@ -1,0 +1,62 @@
+"""Functions for workers in tests; they must live in a module that a child process can import."""
+
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+
+
+def add(shared, item):
+    return shared + item
+
+
+def add_slowly(shared, item):
+    time.sleep(0.05)
+    return shared + item
+
+
+def wait(shared, item):
+    time.sleep(item)
+    return os.getpid()
+
+
+def abort(shared, item):
+    """Die like a library that calls abort(), if the item is odd."""
+    if item % 2:
+        os.write(2, b"free(): invalid pointer\n")
+        os.abort()
+    return item
+
+
+def die_once(shared, item):
+    """Die at the first try, which leaves a mark."""
+    mark = Path(shared) / str(item)
+    if not mark.exists():
+        mark.touch()
+        os.abort()
+    return item
+
+
+def leave(shared, item):
+    """Raise something that no data can explain."""
+    raise SystemExit("gone")
+
+
+def fill(shared, n_bytes):
+    return float(np.ones(n_bytes // 8).sum())
+
+
+def read_environment(shared, name):
+    return os.environ.get(name)
+
+
+def print_much(shared, item):
+    print("noise on standard output", flush=True)
+    os.write(1, b"more noise")
+    return item
+
+
+def draw(shared, item):
+    """Something numerical that depends on the shared value and the item."""
+    return np.random.default_rng(item).normal(size=5) @ shared

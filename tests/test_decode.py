@@ -1,0 +1,315 @@
+"""`neurofs decode` as a user meets it: the run folder, resuming, repeating, errors."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from neurofs import results
+from neurofs.cli import main
+from neurofs.config import RunOptions
+from neurofs.execute import Processes, Serial
+from neurofs.pipeline import compare, decode
+from neurofs.problem import Task
+from neurofs.recording import Recording, Series
+from neurofs.simulate import simulate_session
+from neurofs.summary import SCHEMA
+from neurofs.writers import write
+
+SMALL = {
+    "target": "hand_velocity",
+    "n_lags": 2,
+    "n_splits": 3,
+    "n_shifts": 4,
+    "selectors": ("rgs", "corrcoef"),
+    "sizes": (2, 8, 24),
+}
+FILES = ("run.toml", "scores.csv", "weights.nc", "predictions.nc", "session.nc")
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, [str(a) for a in arguments])
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "day1.npz"
+    return write(simulate_session(20, n_electrodes=3, random_state=5, name="day1"), path)
+
+
+@pytest.fixture(scope="module")
+def options(session):
+    return RunOptions(file=str(session), **SMALL)
+
+
+@pytest.fixture(scope="module")
+def finished(options, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "day1"
+    return folder, decode(options, folder)
+
+
+def read_files(folder):
+    return {name: (folder / name).read_bytes() for name in FILES}
+
+
+def test_read_gives_back_what_was_saved(finished):
+    folder, comparison = finished
+    assert results.read(folder) == comparison
+    assert not list(folder.rglob("*.part"))
+
+
+def test_a_changed_run_is_not_equal(finished, tmp_path):
+    _, comparison = finished
+    folder = results.save(comparison, tmp_path / "copy")
+    text = (folder / "scores.csv").read_text()
+    (folder / "scores.csv").write_text(text.replace("corrcoef,knn", "corrcoef,svr", 1))
+    assert results.read(folder) != comparison
+
+
+def test_same_bytes_for_any_number_of_processes(options, finished, tmp_path):
+    decode(options, tmp_path / "two", Processes(2))
+    assert read_files(tmp_path / "two") == read_files(finished[0])
+
+
+def test_run_toml_repeats_the_run(finished, tmp_path):
+    folder, _ = finished
+    result = run("decode", folder / "run.toml", "--out", tmp_path / "again", "--jobs", 1)
+    assert result.exit_code == 0, result.stderr
+    assert read_files(tmp_path / "again") == read_files(folder)
+
+
+class Counting(Serial):
+    """An executor that remembers what it was asked to do."""
+
+    def __init__(self, stop_after=None):
+        self.done, self.stop_after = [], stop_after
+
+    def run(self, function, shared, items):
+        for item, result in super().run(function, shared, items):
+            self.done.append(item)
+            yield item, result
+            if len(self.done) == self.stop_after:
+                raise KeyboardInterrupt
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(options, finished, tmp_path):
+    first, second = Counting(stop_after=7), Counting()
+    with pytest.raises(KeyboardInterrupt):
+        decode(options, tmp_path / "run", first)
+    decode(options, tmp_path / "run", second)
+    assert len(first.done) == 7
+    assert not set(first.done) & set(second.done)
+    assert read_files(tmp_path / "run") == read_files(finished[0])
+
+
+def test_a_damaged_task_is_done_again(options, finished, tmp_path):
+    decode(options, tmp_path / "run")
+    path = tmp_path / "run" / "tasks" / f"{Task('rgs', 0, 0, 0).id}.npz"
+    path.write_bytes(path.read_bytes()[:-50])
+    again = Counting()
+    decode(options, tmp_path / "run", again)
+    assert again.done == [Task("rgs", 0, 0, 0)]
+    assert read_files(tmp_path / "run") == read_files(finished[0])
+
+
+def test_a_changed_setting_does_again_what_it_touches(options, tmp_path):
+    decode(options, tmp_path / "run")
+    again = Counting()
+    changed = options.model_copy(update={"settings": {"corrcoef": {"feature_groups": None}}})
+    decode(changed, tmp_path / "run", again)
+    assert {task.method for task in again.done} == {"corrcoef"}
+
+
+def test_summary_agrees_with_the_table_of_scores(finished):
+    _, comparison = finished
+    summary, scores = comparison.summary, comparison.scores
+    assert summary["schema"] == SCHEMA
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    chosen = scores[scores["chosen"]]
+    for method in summary["methods"]:
+        rows = chosen[chosen["method"] == method["method"]]
+        assert method["pooled"]["r2"]["mean"] == pytest.approx(rows["r2"].mean())
+        for output, found in method["outputs"].items():
+            assert found["mse"]["mean"] == pytest.approx(rows.loc[rows["output"] == output, "mse"].mean())
+    curve = scores[~scores["chosen"]]
+    for wins in summary["wins"]:
+        ours = curve[(curve["selector"] == "rgs") & (curve["weighted"] == wins["weighted"])]
+        theirs = curve[curve["selector"] == wins["rival"]]
+        both = ours.merge(theirs, on=["output", "repeat", "fold", "n"], suffixes=("", "_rival"))
+        share = (both["mse"] < both["mse_rival"]).groupby(both["n"]).mean() + 0.5 * (
+            both["mse"] == both["mse_rival"]
+        ).groupby(both["n"]).mean()
+        assert share.tolist() == pytest.approx(wins["share"])
+        assert wins["n"] == [2, 8, 24]
+    assert summary["audit"] == {**summary["audit"], "passed": True, "n_overlaps": 0}
+
+
+def test_scores_can_be_computed_again_from_the_predictions(finished):
+    _, comparison = finished
+    predicted, target = comparison.predictions["predicted"], comparison.predictions["target"]
+    rows = comparison.scores[comparison.scores["chosen"]]
+    assert set(rows["method"]) == set(predicted["method"].values)
+    trial = comparison.predictions["trial"].values
+    n_trials = len(np.unique(trial))
+    for (method, output, fold), part in rows.groupby(["method", "output", "fold"]):
+        fold_of_trial = np.arange(n_trials) * 3 // n_trials
+        test = fold_of_trial[np.searchsorted(np.unique(trial), trial)] == fold
+        values = predicted.sel({"method": method, "output": output}).isel(repeat=0).values[test]
+        truth = target.sel(output=output).values[test]
+        assert part["mse"].item() == pytest.approx(np.mean((values - truth) ** 2), rel=1e-4)
+
+
+def test_the_command_prints_a_table_two_sentences_and_the_report(session, tmp_path):
+    options = ["--target", "hand_velocity:x", "--n-lags", 2, "--n-splits", 3, "--n-shifts", 4]
+    result = run("decode", session, *options, "--selectors", "corrcoef", "--out", tmp_path / "r", "--jobs", 1)
+    assert result.exit_code == 0, result.stderr
+    assert re.search(r"^corrcoef +\d+ +-?0\.\d+ \(", result.stdout, re.M)
+    assert "features, chosen on training data, corrcoef decodes hand_velocity:x with R² =" in result.stdout
+    assert "chance" in result.stdout
+    assert result.stdout.rstrip().endswith(f"report: {tmp_path / 'r' / 'report.html'}")
+    assert "tasks" in result.stderr
+    quiet = run("decode", session, *options, "--selectors", "corrcoef", "--out", tmp_path / "r", "--json")
+    assert json.loads(quiet.stdout)["reference"] == "corrcoef"
+
+
+def test_several_sessions_have_a_folder_each_and_a_bad_one_does_not_stop_the_others(session, tmp_path):
+    bad = tmp_path / "bad.npz"
+    bad.write_bytes(b"no data")
+    result = run(
+        *("decode", bad, session, "--target", "hand_velocity:x", "--n-lags", 2, "--n-splits", 3),
+        *("--n-shifts", 0, "--selectors", "corrcoef", "--out", tmp_path / "out", "--jobs", 1),
+    )
+    assert result.exit_code == 1
+    assert "bad.npz" in result.stderr
+    assert (tmp_path / "out" / "day1" / "report.html").is_file()
+    assert not (tmp_path / "out" / "bad").exists()
+    index = (tmp_path / "out" / "index.html").read_text()
+    assert "day1/report.html" in index
+    assert "bad" in index
+
+
+def test_classes_are_decoded_with_a_confusion_matrix(tmp_path):
+    session = simulate_session(40, n_electrodes=4, random_state=2)
+    found = compare(
+        session,
+        "direction",
+        n_lags=2,
+        n_splits=3,
+        n_shifts=0,
+        selectors=("relieff", "infogain"),
+        decoder=("knn",),
+    )
+    counts = np.array(found.summary["confusion"]["counts"])
+    assert counts.sum() == found.summary["session"]["n_samples"]
+    best = found.summary["methods"][0]
+    rows = found.scores[found.scores["chosen"] & (found.scores["method"] == best["method"])]
+    weighted = np.average(rows["accuracy"], weights=rows["n_test"])
+    assert np.trace(counts) / counts.sum() == pytest.approx(weighted)
+    assert found.summary["metric"] == "accuracy"
+    assert found.scores["r2"].isna().all()
+    assert results.read(results.save(found, tmp_path / "run")) == found
+
+
+def toy(n_trials=12, target=None, **changes):
+    """A small recording with an output that can be spoiled."""
+    rng = np.random.default_rng(0)
+    n = 20 * max(n_trials, 1)
+    values = rng.normal(size=(n, 1)) if target is None else target(n)
+    starts = np.arange(max(n_trials, 1)) * 2.0
+    trials = pd.DataFrame({"start": starts, "stop": starts + 2.0}) if n_trials else None
+    return Recording(
+        "toy",
+        spikes=[np.sort(rng.uniform(0, 0.1 * n, size=n)) for _ in range(5)],
+        observed=[[0.0, 0.1 * n]],
+        behavior={"speed": Series("speed", np.arange(n) * 0.1 + 0.05, values)},
+        trials=trials,
+        **changes,
+    )
+
+
+BAD = {
+    "unknown target": (toy(), ["--target", "sped"], "did you mean 'speed'"),
+    "no target": (toy(), [], "choose one with --target"),
+    "no trials": (toy(0), ["--target", "speed", "--folds", "trials"], "no trials"),
+    "one trial": (toy(1), ["--target", "speed"], "expected at least 5 trials"),
+    "too few samples for k": (
+        toy(),
+        ["--target", "speed", "--n-neighbors", "300"],
+        "expected at least 376 samples",
+    ),
+    "more lags than bins in every trial": (toy(), ["--target", "speed", "--n-lags", "30"], "fewer lags"),
+    "constant target": (
+        toy(target=lambda n: np.full((n, 1), 3.0)),
+        ["--target", "speed"],
+        "expected values that vary; found 3",
+    ),
+    "nothing but NaN": (
+        toy(target=lambda n: np.full((n, 1), np.nan)),
+        ["--target", "speed"],
+        "the target is missing",
+    ),
+    "unknown selector": (toy(), ["--target", "speed", "--selectors", "rsg"], "no selector named 'rsg'"),
+    "selector of classes": (toy(), ["--target", "speed", "--selectors", "simba"], "needs classes"),
+    "unknown decoder": (toy(), ["--target", "speed", "--decoder", "lstm"], "no decoder named 'lstm'"),
+    "shuffled": (toy(), ["--target", "speed", "--folds", "shuffled"], "--allow-leakage"),
+    "bad setting": (toy(), ["--target", "speed", "--set", "rgs.epochs=3"], "no parameter 'epochs'"),
+    "no setting": (toy(), ["--target", "speed", "--set", "rgs"], "SELECTOR.NAME=VALUE"),
+    "sizes": (toy(), ["--target", "speed", "--sizes", "0"], "expected numbers from 1 to 50"),
+    "too many folds": (toy(), ["--target", "speed", "--n-splits", "20"], "expected at least 20 trials"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_usage_is_one_line_and_writes_nothing(case, tmp_path):
+    recording, arguments, message = BAD[case]
+    path = write(recording, tmp_path / "toy.npz")
+    result = run("decode", path, *arguments, "--out", tmp_path / "out", "--jobs", 1)
+    assert result.exit_code == 2, result.output
+    assert message in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_missing_targets_are_dropped_counted_and_reported(tmp_path):
+    def with_holes(n):
+        values = np.random.default_rng(1).normal(size=(n, 1))
+        values[::7] = np.nan
+        return values
+
+    path = write(toy(target=with_holes), tmp_path / "toy.npz")
+    result = run(
+        *("decode", path, "--target", "speed", "--n-lags", 2, "--selectors", "corrcoef", "--n-shifts", 4),
+        *("--out", tmp_path / "out", "--jobs", 1, "--json"),
+    )
+    assert result.exit_code == 0, result.stderr
+    session = json.loads(result.stdout)["session"]
+    holes = {t for t in range(0, 240, 7) if t % 20 >= 1}
+    assert session["dropped"]["target"] == len(holes)
+    assert any(f"{len(holes)} samples were dropped" in warning for warning in session["warnings"])
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(session, tmp_path):
+    (tmp_path / "file").write_text("")
+    result = run("decode", session, "--target", "hand_velocity", "--out", tmp_path / "file" / "run")
+    assert result.exit_code == 2
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_leaking_folds_are_in_the_summary(tmp_path):
+    session = simulate_session(12, n_electrodes=2, random_state=2)
+    found = compare(
+        session,
+        "hand_velocity:x",
+        n_lags=3,
+        n_splits=3,
+        n_shifts=0,
+        selectors=("corrcoef",),
+        folds="shuffled",
+        allow_leakage=True,
+    )
+    assert not found.summary["audit"]["passed"]
+    assert found.summary["audit"]["n_overlaps"] > 0
+    assert any("leak" in warning for warning in found.summary["session"]["warnings"])

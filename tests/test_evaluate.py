@@ -1,0 +1,246 @@
+"""The comparison against independent computations, and that no test sample influences a fit."""
+
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn_protocol import predict_knn, predict_ridge, rank_by_correlation, split
+
+import neurofs
+from neurofs.config import CompareOptions, RunOptions
+from neurofs.decoders import DECODERS
+from neurofs.errors import UsageError
+from neurofs.evaluate import HOLDOUTS, run_task
+from neurofs.inspection import inspect_file
+from neurofs.pipeline import prepare
+from neurofs.problem import DECODER_NAMES, RESULT_SOURCES, Problem, Task, list_tasks, task_key
+from neurofs.selectors import SELECTORS
+from neurofs.simulate import simulate_session
+from neurofs.splits import overlap_audit
+from neurofs.tensor import build_tensor
+from neurofs.tuning import hold_out
+
+SESSION = simulate_session(24, n_electrodes=3, random_state=3)
+
+
+def make_problem(target="hand_velocity", n_lags=2, **options):
+    tensor = build_tensor(SESSION, target, n_lags=n_lags)
+    return Problem.from_tensor(tensor, CompareOptions(**{"n_splits": 4, **options}))
+
+
+def without_ties(problem):
+    """The same problem with counts that no two bins share, so that every nearest neighbor is unique."""
+    flat = problem.samples.flat
+    noise = np.random.default_rng(0).normal(scale=0.3, size=flat.shape).astype(np.float32)
+    return dataclasses.replace(problem, samples=dataclasses.replace(problem.samples, flat=flat + noise))
+
+
+@pytest.mark.parametrize("output", [0, 1])
+def test_curve_and_choice_equal_scikit_learn(output):
+    problem = without_ties(make_problem(n_neighbors=7, beta=0.5, sizes=(1, 4, 9, 24), decoder=("knn",)))
+    task = Task("corrcoef", output, 0, 2)
+    train, test, rows, test_rows = split(problem, task)
+    y, truth = problem.targets[rows, output], problem.targets[test_rows, output]
+    order = rank_by_correlation(train, y)
+    found = run_task(problem, task)
+    np.testing.assert_array_equal(found.arrays["order"], order)
+    for row in found.rows:
+        kept = order[: row["n"]]
+        predicted = predict_knn(train[:, kept], y, test[:, kept], 7)
+        assert row["mse"] == pytest.approx(np.mean((truth - predicted) ** 2), rel=2e-3)
+        assert row["r2"] == pytest.approx(1 - np.mean((truth - predicted) ** 2) / truth.var(), abs=2e-3)
+        assert row["r"] == pytest.approx(np.corrcoef(truth, predicted)[0, 1], abs=2e-3)
+        assert (row["n_train"], row["n_test"]) == (len(rows), len(test_rows))
+    assert [row["n"] for row in found.rows if not row["chosen"]] == [1, 4, 9, 24]
+    assert len([row for row in found.rows if row["chosen"]]) == 1
+
+
+def test_n_is_chosen_by_the_inner_hold_outs_alone():
+    sizes = (1, 4, 9, 24)
+    problem = without_ties(make_problem(n_neighbors=7, beta=0.5, sizes=sizes, decoder=("knn",)))
+    task = Task("corrcoef", 0, 0, 1)
+    train, _, rows, _ = split(problem, task)
+    y, trials = problem.targets[rows, 0], problem.trials[rows]
+    errors = []
+    for held in hold_out(problem.samples[rows], y, lambda *_: None, trials, HOLDOUTS):
+        fit, test = train[held.fit], train[held.test]
+        order = rank_by_correlation(fit, y[held.fit])
+        for n in sizes:
+            predicted = predict_knn(fit[:, order[:n]], y[held.fit], test[:, order[:n]], 7)
+            errors.append(np.mean((predicted - y[held.test]) ** 2))
+    best = sizes[np.argmin(np.mean(np.reshape(errors, (HOLDOUTS, 4)), axis=0))]
+    (chosen,) = [row for row in run_task(problem, task).rows if row["chosen"]]
+    assert chosen["n"] == best
+
+
+def test_ridge_equals_scikit_learn_with_the_strength_that_the_hold_outs_prefer():
+    problem = make_problem()
+    task = Task("ridge", -1, 0, 0)
+    train, test, rows, _ = split(problem, task)
+    Y = problem.targets[rows]
+    found = run_task(problem, task).arrays["predicted:ridge"]
+    np.testing.assert_allclose(found, predict_ridge(problem, rows, train, Y, test), atol=2e-3 * Y.std())
+
+
+@pytest.mark.shared_data
+@pytest.mark.parametrize(
+    "name", ["stevenson2011_m1.mat", "chewie_20131003_m1.npz", "a2929_head_direction.nwb"]
+)
+def test_real_recordings_with_what_inspect_suggests_equal_scikit_learn(shared_data, name):
+    suggested = inspect_file(shared_data / name)["decode"]["options"]
+    options = RunOptions(
+        file=str(shared_data / name),
+        **suggested,
+        n_neighbors=25,
+        beta=0.5,
+        decoder=("knn",),
+        sizes=(100, 150),
+    )
+    problem = prepare(options).problem
+    assert all(fold.n_overlaps == 0 for fold in problem.folds)
+    task = Task("corrcoef", 0, 0, 1)
+    train, test, rows, test_rows = split(problem, task)
+    y, truth = problem.targets[rows, 0], problem.targets[test_rows, 0]
+    order = rank_by_correlation(train, y)
+    for row in run_task(problem, task).rows:
+        kept = order[: row["n"]]
+        predicted = predict_knn(train[:, kept], y, test[:, kept], 25)
+        assert row["r2"] == pytest.approx(1 - np.mean((truth - predicted) ** 2) / truth.var(), abs=0.004)
+    task = Task("ridge", -1, 0, 1)
+    expected = predict_ridge(problem, rows, train, problem.targets[rows], test)
+    truths = problem.targets[test_rows].T
+    for row, values, truth in zip(run_task(problem, task).rows, expected.T, truths, strict=True):
+        assert row["r2"] == pytest.approx(1 - np.mean((truth - values) ** 2) / truth.var(), abs=1e-3)
+
+
+def with_other_test_targets(problem, task):
+    """The same problem with the targets of the test rows exchanged for others."""
+    _, _, _, test = split(problem, task)
+    targets = problem.targets.copy()
+    rng = np.random.default_rng(0)
+    if problem.classes:
+        targets[test] = rng.integers(len(problem.classes), size=targets[test].shape)
+    else:
+        targets[test] = 1e3 * rng.normal(size=targets[test].shape)
+    return dataclasses.replace(problem, targets=targets)
+
+
+def assert_nothing_learned_from_test_targets(problem, task):
+    one, other = run_task(problem, task), run_task(with_other_test_targets(problem, task), task)
+    assert one.arrays.keys() == other.arrays.keys()
+    for name, values in one.arrays.items():
+        np.testing.assert_array_equal(values, other.arrays[name], err_msg=name)
+    learned = ("method", "decoder", "n", "k", "beta", "weighted")
+    for row, again in zip(one.rows, other.rows, strict=True):
+        assert {key: row.get(key) for key in learned} == {key: again.get(key) for key in learned}
+    scores = "accuracy" if problem.classes else "mse"
+    assert any(row[scores] != again[scores] for row, again in zip(one.rows, other.rows, strict=True))
+
+
+@pytest.mark.parametrize("selector", [name for name, kind in SELECTORS.items() if kind.target != "classes"])
+def test_no_selector_learns_from_test_targets(selector):
+    problem = make_problem(
+        selectors=(selector,) if selector not in ("all", "random") else (),
+        sizes=(2, 12, 24),
+        decoder=("knn",),
+    )
+    assert_nothing_learned_from_test_targets(problem, Task(selector, 0, 0, 1))
+
+
+@pytest.mark.parametrize(
+    "selector", [name for name, kind in SELECTORS.items() if kind.target != "continuous"]
+)
+def test_no_selector_of_classes_learns_from_test_targets(selector):
+    settings = {selector: {"levels": 2}} if "levels" in SELECTORS[selector]().get_params() else {}
+    settings = (
+        {selector: {**settings.get(selector, {}), "tolerance": 0.2}}
+        if "tolerance" in SELECTORS[selector]().get_params()
+        else settings
+    )
+    problem = make_problem(
+        "direction",
+        n_lags=1,
+        selectors=(selector,) if selector not in ("all", "random") else (),
+        sizes=(2, 6, 12),
+        decoder=("knn",),
+        settings=settings,
+    )
+    assert_nothing_learned_from_test_targets(problem, Task(selector, 0, 0, 1))
+
+
+@pytest.mark.parametrize("decoder", [name for name in DECODER_NAMES if name != "knn"])
+def test_no_decoder_learns_from_test_targets(decoder):
+    problem = make_problem(selectors=("rgs",), decoder=(decoder,), sizes=(6, 24))
+    assert_nothing_learned_from_test_targets(problem, Task("rgs", 0, 0, 1))
+
+
+@pytest.mark.parametrize("method", ["ridge", "kalman"])
+def test_no_baseline_learns_from_test_targets(method):
+    assert_nothing_learned_from_test_targets(make_problem(), Task(method, -1, 0, 1))
+
+
+def test_every_decoder_by_name_exists():
+    assert {name.replace("-", "_") for name in DECODER_NAMES} - {"auto", "knn"} <= set(DECODERS)
+
+
+def test_folds_are_whole_trials_and_pass_the_audit():
+    problem = make_problem(n_repeats=3)
+    assert len(problem.folds) == 12
+    for fold in problem.folds:
+        assert not set(problem.trials[fold.train]) & set(problem.trials[fold.test])
+        assert fold.n_overlaps == overlap_audit(problem.samples, fold.train, fold.test) == 0
+    orders = {tuple(f.test) for f in problem.folds if f.fold == 0}
+    assert len(orders) == 3, "repeats must permute the trials"
+    for repeat in range(3):
+        tested = np.concatenate([f.test for f in problem.folds if f.repeat == repeat])
+        np.testing.assert_array_equal(np.sort(tested), np.arange(len(problem.samples)))
+
+
+def test_shuffled_bins_are_refused_and_caught_by_the_audit_if_forced():
+    with pytest.raises(UsageError, match="overlapping windows"):
+        make_problem(folds="shuffled")
+    problem = make_problem(folds="shuffled", allow_leakage=True)
+    assert all(fold.n_overlaps > 0 for fold in problem.folds)
+
+
+def test_the_key_of_a_task_knows_what_touches_it():
+    problem, task = make_problem(), Task("rgs", 0, 0, 0)
+    key = task_key(problem, task)
+    assert task_key(make_problem(), task) == key
+    assert task_key(make_problem(n_repeats=4), task) == key, "more repeats touch no task that is there"
+    assert task_key(make_problem(selectors=("rgs", "sks")), task) == key
+    assert task_key(make_problem(settings={"sks": {"n_neighbors": 9}}), task) == key
+    for changed in (
+        {"seed": 1},
+        {"n_splits": 5},
+        {"n_neighbors": 9},
+        {"settings": {"rgs": {"n_epochs": 1}}},
+        {"decoder": ("knn",)},
+        {"n_lags": 3},
+    ):
+        assert task_key(make_problem(**changed), task) != key, changed
+    assert len({t.id for t in list_tasks(problem)}) == len(list_tasks(problem))
+
+
+def test_the_version_of_the_code_covers_all_that_evaluate_imports():
+    code = "import sys, neurofs.evaluate; print(*sorted(m for m in sys.modules if m.startswith('neurofs.')))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    home = Path(neurofs.__file__).parent
+    covered = {p.relative_to(home).as_posix() for pattern in RESULT_SOURCES for p in home.glob(pattern)}
+    apart = {"config", "errors", "grid", "recording", "results", "target", "tensor", "selectors"}
+    for name in (module.removeprefix("neurofs.") for module in loaded.split()):
+        assert name in apart or f"{name.replace('.', '/')}.py" in covered, name
+
+
+def test_results_do_not_depend_on_what_ran_before():
+    problem = make_problem(selectors=("rgs",), sizes=(3, 24))
+    task = Task("rgs", 1, 0, 3)
+    first = run_task(problem, task)
+    run_task(problem, Task("random", 0, 0, 0))
+    again = run_task(problem, task)
+    assert first.rows == again.rows
+    for name, values in first.arrays.items():
+        np.testing.assert_array_equal(values, again.arrays[name])

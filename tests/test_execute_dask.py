@@ -1,0 +1,99 @@
+"""The Dask executor on a real cluster of loopback: same bytes, limits, crashes, and workers that are killed."""
+
+from __future__ import annotations
+
+import jobs
+import numpy as np
+import pytest
+from dask_cluster import start_cluster, start_worker
+
+from neurofs.batch_config import ClusterOptions
+from neurofs.errors import InputError, UsageError
+from neurofs.execute import Failure, Limits, Serial
+from neurofs.execute_dask import connect_dask, make_cluster
+from neurofs.worker import SINGLE_THREAD
+
+pytestmark = [
+    pytest.mark.dask,
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # Dask closes its sockets after the test
+]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    with start_cluster(tmp_path_factory.mktemp("dask")) as (address, workers):
+        yield address, workers
+
+
+@pytest.fixture
+def join(cluster):
+    opened = []
+
+    def connect(limits=None):
+        opened.append(connect_dask(1, limits, cluster[0]))
+        opened[-1].client.wait_for_workers(2)
+        return opened[-1]
+
+    yield connect
+    for executor in opened:
+        executor.close()
+
+
+def test_a_cluster_gives_the_same_bytes_as_one_process(join):
+    shared = np.random.default_rng(0).normal(size=5)
+    expected = {n: value.tobytes() for n, value in Serial().run(jobs.draw, shared, range(150))}
+    assert {n: value.tobytes() for n, value in join().run(jobs.draw, shared, range(150))} == expected
+
+
+def test_a_crash_costs_one_task(join):
+    found = dict(join().run(jobs.abort, None, [1, 2]))
+    assert found[2] == 2
+    assert found[1].reason == "its process died (SIGABRT): free(): invalid pointer"
+
+
+def test_limits_hold(join):
+    found = dict(join(Limits(seconds=0.5)).run(jobs.wait, None, [60, 0]))
+    assert found[60] == Failure("took longer than the limit of 0.5 s")
+    assert isinstance(found[0], int)
+
+
+def test_tasks_run_on_one_thread(join):
+    assert set(dict(join().run(jobs.read_environment, None, SINGLE_THREAD)).values()) == {"1"}
+
+
+@pytest.mark.parametrize("n_killed", [1, 2])
+def test_killed_workers_cost_nothing(tmp_path, n_killed):
+    """With both gone, what the tasks share is lost too; a new worker gets it again."""
+    with start_cluster(tmp_path) as (address, processes):
+        executor = connect_dask(1, None, address)
+        executor.client.wait_for_workers(2)
+        results = executor.run(jobs.add_slowly, 1000, range(40))
+        found = dict(next(results) for _ in range(3))
+        for worker in processes[1 : 1 + n_killed]:
+            worker.kill()
+        processes.append(start_worker(tmp_path, "late"))
+        found |= dict(results)
+        executor.close()
+    assert found == {n: 1000 + n for n in range(40)}
+
+
+def test_no_scheduler_is_said_so():
+    with pytest.raises(
+        InputError, match=r"scheduler tcp://127\.0\.0\.1:9: expected a Dask scheduler that answers"
+    ):
+        connect_dask(1, None, "tcp://127.0.0.1:9")
+
+
+@pytest.mark.parametrize("kind", ["slurm", "pbs", "lsf", "sge", "htcondor"])
+def test_the_script_of_a_cluster_holds_libraries_to_one_thread(kind):
+    settings = {"disk": "1GB"} if kind == "htcondor" else {}
+    options = ClusterOptions(kind=kind, cores=2, memory="3GB", settings=settings)
+    with make_cluster(options, n_jobs=0) as cluster:
+        script = cluster.job_script()
+    assert all(f"export {name}=1" in script for name in SINGLE_THREAD)
+    assert "--nthreads 2" in script
+
+
+def test_settings_of_a_cluster_that_do_not_exist():
+    with pytest.raises(UsageError, match=r"cluster: slurm: .*'walltm"):
+        make_cluster(ClusterOptions(kind="slurm", settings={"walltme": "1:00"}))

@@ -1,0 +1,131 @@
+"""The published claims, on comparisons small enough to count by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from neurofs.config import RunOptions
+from neurofs.published import check_claims
+from neurofs.results import Comparison
+
+SIZES = (1, 2, 4, 12)
+
+# Errors at n = 1, 2, 4, 12 in each of ten folds; all features without weights have the error 5.
+ERRORS = {
+    ("rgs", False): (8.0, 6.0, 4.0, 5.0),
+    ("rgs", True): (9.0, 6.0, 3.0, 3.0),
+    ("sks", False): (8.0, 7.0, 6.0, 5.0),
+    ("corrcoef", False): (7.0, 5.0, 5.0, 5.0),
+}
+
+
+def make_comparison(change=None, kinds=("isolated", "isolated", "threshold", "unused"), ranks=None):
+    """Four channels × three lags; RGS takes one lag of each channel, the others all lags of the first two."""
+    rows = [
+        {
+            "output": "x",
+            "repeat": r,
+            "fold": f,
+            "selector": name,
+            "weighted": weighted,
+            "chosen": False,
+            "n": n,
+        }
+        | {"mse": (change or (lambda *_: 0))(name, weighted, n, 5 * r + f) + error}
+        for (name, weighted), errors in ERRORS.items()
+        for n, error in zip(SIZES, errors, strict=True)
+        for r in range(2)
+        for f in range(5)
+    ]
+    every = [
+        row | {"selector": "all", "mse": 5.0} for row in rows if row["n"] == 12 and row["selector"] == "sks"
+    ]
+    rows += every
+    names = ["rgs", "sks", "corrcoef", "random"]
+    scattered = np.array([[1, 5, 6], [2, 7, 8], [3, 9, 10], [4, 11, 12]])
+    stacked = np.arange(1, 13).reshape(4, 3)
+    ranking = np.stack([scattered, stacked, stacked, scattered])[:, None, None, None]
+    dims = ("selector", "output", "repeat", "fold", "channel", "lag")
+    weights = xr.Dataset({"ranking": (dims, ranking)}, coords={"selector": names})
+    session = xr.Dataset({"kind": ("channel", np.array(kinds))})
+    return Comparison(pd.DataFrame(rows), weights, xr.Dataset(), session, {}, RunOptions())
+
+
+def check(*comparisons, top=4):
+    return check_claims(comparisons or [make_comparison()], top=top)
+
+
+def test_wins_are_counted_where_the_error_of_rgs_is_least():
+    claim = check()[0]
+    assert claim["found"] == "at n = 4, where its error is least: corrcoef 100 %, sks 100 %"
+    assert claim["holds"] is True
+
+
+def test_two_lost_folds_of_ten_are_too_many():
+    bad = make_comparison(
+        lambda name, weighted, n, fold: -3.0 * (name == "sks" and n == 4 and fold in (2, 7))
+    )
+    claim = check(bad)[0]
+    assert "corrcoef 100 %, sks 80 %" in claim["found"]
+    assert claim["holds"] is False
+
+
+def test_sessions_count_together():
+    bad = make_comparison(lambda name, weighted, n, fold: -3.0 * (name == "sks" and n == 4 and fold == 2))
+    assert "sks 95 %" in check(bad, make_comparison())[0]["found"]
+
+
+def test_few_features_against_all():
+    assert check()[1] == {
+        "claim": "About 4 features of RGS beat all features",
+        "published": "92 % of folds",
+        "found": "100 % of folds at n = 4",
+        "holds": True,
+    }
+    assert check(make_comparison(lambda name, *_: 2.0 * (name == "rgs")))[1]["holds"] is False
+
+
+def test_weights_help_more_with_more_features():
+    """A tie is no win: 0 of ten at n = 1 and 2, all ten at 4 and 12."""
+    claim = check()[2]
+    assert claim["found"] == "0 % at n = 1, 100 % at n = 4, 100 % at n = 12; rank correlation with n 0.89"
+    assert claim["holds"] is True
+    worse = make_comparison(lambda name, weighted, n, fold: 9.0 * (weighted and n == 12))
+    assert check(worse)[2]["holds"] is False
+
+
+def test_spread_over_channels():
+    claim = check()[3]
+    assert (
+        claim["found"]
+        == "rgs 4 channels × 1.0 lags, sks 2 channels × 2.0 lags, corrcoef 2 channels × 2.0 lags"
+    )
+    assert claim["holds"] is True
+
+
+def test_isolated_units():
+    """RGS: channels 0 and 1 of four; the others: 3 of channel 0 and 1 of channel 1."""
+    claim = check()[4]
+    assert claim["found"] == "rgs 50 %, sks 100 %, corrcoef 100 %"
+    assert claim["holds"] is False
+    swapped = make_comparison(kinds=("threshold", "isolated", "isolated", "isolated"))
+    assert "rgs 75 %, sks 25 %" in check(swapped)[4]["found"]
+
+
+def test_what_cannot_be_told_is_not_said():
+    unknown = make_comparison(kinds=("", "", "", ""))
+    assert check(unknown)[4]["holds"] is None
+    claims = check(make_comparison(), top=100)
+    assert [claim["holds"] for claim in claims[1:2] + claims[3:]] == [None, None, None]
+
+
+@pytest.mark.parametrize("missing", ["rgs", "sks"])
+def test_claims_need_rgs_and_a_rival(missing):
+    whole = make_comparison()
+    kept = {"rgs": ["sks", "corrcoef"], "sks": ["rgs", "all"]}[missing]
+    scores = whole.scores[whole.scores["selector"].isin(kept)]
+    part = Comparison(scores, whole.weights, whole.predictions, whole.session, {}, whole.config)
+    assert check(part)[0]["holds"] is None

@@ -1,0 +1,212 @@
+"""EBFS, meta-features and transfer in small; all experiments in one go, and the page of their claims."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from neurofs.cli import main
+from neurofs.errors import UsageError
+from neurofs.reproduce import (
+    EXPERIMENTS,
+    count_repetitions,
+    ebfs,
+    find_experiment,
+    list_claims,
+    meta_features,
+)
+from neurofs.reproduce import index as index_of_all
+from neurofs.reproduce import transfer as transfer_days
+from neurofs.reproduce.index import Outcome, render_page, run_all
+from neurofs.selectors.filters import InfoGain
+
+# ---------------------------------------------------------------------------------------- the experiments
+
+
+def check_parts(module, table, n_claims, tmp_path):
+    """Every experiment has text, claims in one form, and a figure."""
+    claims = module.claims(table)
+    assert len(claims) == n_claims
+    for claim in claims:
+        assert set(claim) == {"claim", "published", "ours", "holds"}
+        assert isinstance(claim["holds"], bool)
+        assert "nan" not in claim["ours"]
+    text = module.render(table)
+    assert text.count("published: ") == n_claims
+    module.plot(table, tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+    return claims
+
+
+def test_myd_sets_are_as_defined():
+    X, y = ebfs.draw(0, seed=3, m=4000)
+    for a, b, _, d, e, _, label in np.column_stack([X, y])[:500]:
+        assert e == (1 if 1 in (a, b) else 0 if a == b else 2)
+        assert label == ({d, e} == {0, 2})
+    assert np.mean(X[:, 2] == y) == pytest.approx(0.75 + 0.25 / 3, abs=0.02)
+    noisy, same = ebfs.draw(50, seed=3, m=4000)
+    clean = np.where((noisy[:, 0] == 1) | (noisy[:, 1] == 1), 1, np.where(noisy[:, 0] == noisy[:, 1], 0, 2))
+    assert np.mean(noisy[:, 4] != clean) == pytest.approx(0.5 * 2 / 3, abs=0.02)
+    assert ((noisy[:, 3] + clean == 2) & (noisy[:, 3] != 1)).astype(int).tolist() == same.tolist()
+
+
+def test_ebfs_in_small(monkeypatch, tmp_path):
+    monkeypatch.setattr(ebfs, "FOLDS", {"myd": (2, 3), "real": (2, 2)})
+    table = ebfs.run(repetitions=1, sets=("iris",))
+    claims = check_parts(ebfs, table, 10, tmp_path)
+    assert "myd62" in claims[0]["ours"]
+    error = table[(table["quantity"] == "error") & (table["part"] == "myd")]
+    assert error["value"].mean() < 0.15
+    X, _ = ebfs.load_set("iris100", 0)
+    assert X.shape == (150, 104)
+    assert set(np.unique(X[:, 4:])) == {0, 1, 2}
+    chosen, alpha, n_trees = ebfs.select("wrapper", *ebfs.load_set("iris", 0), cv=3, seed=0)
+    assert n_trees >= 3 * (1 + 4)
+    assert alpha == 0
+    assert len(chosen) <= 4
+
+
+def test_meta_features_in_small(tmp_path):
+    table = meta_features.run(repetitions=3)
+    check_parts(meta_features, table, 6, tmp_path)
+    few = table[(table["figure"] == "5.7") & (table["method"] == "infogain")].groupby("x")["value"].mean()
+    assert few[1000] > 0.98 > few[10]
+    top = table[table["figure"] == "5.2"].groupby(["method", "x"])["value"].mean()
+    assert top["predicted", 32] == pytest.approx(top["random", 32], abs=0.01)  # all pixels, in any order
+    assert top["infogain", 8] < top["random", 8]
+
+
+def test_infogain_of_pixels_that_are_mostly_on():
+    rng = np.random.default_rng(0)
+    X = (rng.random((300, 2)) < [0.4, 0.7]).astype(int)
+    y = X[:, 1] ^ (rng.random(300) < 0.1)
+    found = meta_features.infogain(X, y)
+    assert found[1] > 0.3 > 0.05 > found[0]
+    sparse = meta_features.infogain(X[:, :1], y)  # a median of 0: the same as the selector's
+    np.testing.assert_allclose(sparse, InfoGain().fit(X[:, :1], y).weights_)
+
+
+def test_transfer_in_small(tmp_path):
+    table = transfer_days.run(repetitions=2, n_trials=15)
+    claims = check_parts(transfer_days, table, 5, tmp_path)
+    assert claims[0]["holds"], claims[0]
+    assert set(table[table["part"] == "agreement"]["x"]) == {1, 2, 4, 7}
+
+
+# ------------------------------------------------------------------------------------------ all in one go
+
+
+def test_every_experiment_tells_its_time_and_repetitions():
+    listed = CliRunner().invoke(main, ["reproduce", "--list"]).output
+    for name in EXPERIMENTS:
+        module = find_experiment(name)
+        assert 0 < module.MINUTES < 45
+        assert count_repetitions(name) >= 1
+        assert re.search(rf"^{re.escape(name)} +{module.MINUTES} min  \w", listed, flags=re.M)
+    assert sum(find_experiment(name).MINUTES for name in EXPERIMENTS) < 90  # under 45 minutes on two cores
+    with pytest.raises(UsageError, match="or all"):
+        find_experiment("nothing")
+
+
+class Page(HTMLParser):
+    """What a browser would fetch or run, and the text."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.links, self.tags, self.words = [], [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.links += [value for key, value in attrs if key in ("src", "href")]
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def test_the_page_is_whole_and_escaped(tmp_path):
+    figure = tmp_path / "a.png"
+    figure.write_bytes(b"\x89PNG")
+    evil = "<script>alert(1)</script>"
+    claim = {"claim": evil, "published": "50 < 60 & more", "ours": evil, "holds": False}
+    outcomes = [
+        Outcome("a", evil, 3, 1.0, text=evil, claims=[claim, {**claim, "holds": True}], figure=figure),
+        Outcome("b", "t", 1, 2.0, error=evil),
+        Outcome("c", "t", 1, 2.0, text="no claims here"),
+    ]
+    text = render_page(outcomes, seed=7)
+    page = Page(text)
+    assert "script" not in page.tags
+    assert "1 of 2 claims hold" in text
+    assert "Failed: b." in "".join(page.words)
+    assert "prefers-color-scheme: dark" in text
+    assert all(link.startswith(("#", "data:image/png;base64,")) for link in page.links)
+    assert "".join(page.words).count(evil) == 7  # title, text and error once, four cells
+    assert page.tags.count("img") == 1
+
+
+def test_a_failing_experiment_stops_no_other(tmp_path, monkeypatch):
+    monkeypatch.setenv("NEUROFS_SHARED_DATA", str(tmp_path / "nothing"))
+    said = []
+    outcomes = run_all(
+        tmp_path / "out",
+        jobs=2,
+        repetitions=4,
+        names=("stevenson-prefixes", "peaking"),
+        report=said.append,
+    )
+    assert [bool(outcome.error) for outcome in outcomes] == [True, False]
+    assert "stevenson2011_m1.mat" in outcomes[0].error
+    assert len(outcomes[1].claims) == 10
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
+        "index.html",
+        "peaking.csv",
+        "peaking.png",
+        "peaking.txt",
+    ]
+    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert "Failed: neurofs: " in page
+    assert "Repetitions: 4" in page
+    assert len(said) == 2
+    with pytest.raises(UsageError, match="jobs"):
+        run_all(tmp_path, jobs=0)
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_the_command_for_all(fails, tmp_path, monkeypatch):
+    def outcome(name, folder, seed, repetitions, report):
+        report(f"{name}: done")
+        return Outcome(
+            name, "t", 1, 0.1, text=f"table of {name}", error="broken" if fails and name == "xor" else ""
+        )
+
+    monkeypatch.setattr(index_of_all, "_run_one", outcome)
+    result = CliRunner().invoke(main, ["reproduce", "all", "--out", str(tmp_path / "r"), "--jobs", "2"])
+    assert result.exit_code == (1 if fails else 0)
+    assert result.stdout.count("table of") == len(EXPERIMENTS)
+    assert f"report: {tmp_path / 'r' / 'index.html'}" in result.stdout
+    assert "ebfs: done" in result.stderr
+    as_json = CliRunner().invoke(main, ["reproduce", "all", "--out", str(tmp_path / "r"), "--json"])
+    assert len(json.loads(as_json.stdout)["experiments"]) == len(EXPERIMENTS)
+    wrong = CliRunner().invoke(main, ["reproduce", "all", "--figure", "x.png"])
+    assert wrong.exit_code == 2
+    (tmp_path / "file").touch()
+    wrong = CliRunner().invoke(main, ["reproduce", "all", "--out", str(tmp_path / "file")])
+    assert wrong.exit_code == 2
+    assert "a folder to write to" in wrong.stderr
+
+
+def test_one_experiment_as_json(tmp_path):
+    arguments = ["reproduce", "peaking", "--repetitions", "4", "--json", "--figure", str(tmp_path / "p.png")]
+    record = json.loads(CliRunner().invoke(main, arguments).stdout)
+    assert record["name"] == "peaking"
+    assert len(record["claims"]) == 10
+    assert record["figure"] == str(tmp_path / "p.png")
+
+
+def test_an_experiment_without_claims(monkeypatch):
+    monkeypatch.delattr("neurofs.reproduce.xor.claims")
+    assert list_claims("xor", None) == []

@@ -1,0 +1,66 @@
+"""Statistics against plain formulas and against simulation."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from neurofs import stats
+
+
+def test_without_overlap_the_corrected_test_is_the_paired_t_test():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=12), rng.normal(0.5, size=12)
+    found = stats.compare_paired(a - b, ratio=0.0)
+    assert found["p"] == pytest.approx(scipy_stats.ttest_rel(a, b).pvalue)
+
+
+def test_the_correction_widens_by_the_published_factor():
+    values = [0.1, 0.4, 0.3, 0.2, 0.6]
+    plain, corrected = stats.estimate(values, 0.0), stats.estimate(values, 0.25)
+    factor = np.sqrt((1 / 5 + 0.25) / (1 / 5))
+    assert corrected["high"] - corrected["mean"] == pytest.approx(factor * (plain["high"] - plain["mean"]))
+
+
+def test_estimate_leaves_out_what_is_not_defined():
+    assert stats.estimate([np.nan, 0.5, 0.7], 0.2)["mean"] == pytest.approx(0.6)
+    assert stats.estimate([np.nan], 0.2) == {"mean": None, "low": None, "high": None}
+    assert stats.estimate([0.5], 0.2) == {"mean": 0.5, "low": None, "high": None}
+
+
+def test_holm_equals_the_definition():
+    p = [0.01, 0.04, 0.03, 0.005]
+    ordered = sorted(p)
+    expected = {v: max(min(1, ordered[j] * (4 - j)) for j in range(i + 1)) for i, v in enumerate(ordered)}
+    assert stats.correct_holm(p) == [pytest.approx(expected[v]) for v in p]
+
+
+def test_stability_is_the_mean_pairwise_index_over_equal_sizes():
+    """For selections of one size, Nogueira's index is Kuncheva's, averaged over pairs of folds."""
+    rng = np.random.default_rng(1)
+    d, k = 20, 5
+    Z = np.zeros((6, d))
+    for row in Z:
+        row[rng.choice(d, k, replace=False)] = 1
+    pairs = [((a @ b) / k - k / d) / (1 - k / d) for a, b in itertools.combinations(Z, 2)]
+    assert stats.measure_stability(Z)["index"] == pytest.approx(np.mean(pairs))
+
+
+def test_stability_interval_covers_the_index_of_random_selections():
+    rng = np.random.default_rng(2)
+    inside = 0
+    for _ in range(200):
+        found = stats.measure_stability(rng.random((40, 30)) < 0.3)
+        inside += found["low"] <= 0.0 <= found["high"]
+    assert 0.88 <= inside / 200 <= 1.0
+
+
+def test_best_size_has_a_range_of_sizes_that_are_not_clearly_worse():
+    errors = np.array([[3.0, 1.0, 1.1, 2.0], [3.2, 1.2, 1.1, 2.1], [3.1, 1.0, 1.05, 2.2]])
+    assert stats.find_best_size([1, 5, 10, 20], errors, 0.25) == {"n": 5, "low": 5, "high": 10}
+
+
+def test_p_value_counts_the_real_one():
+    assert stats.null_p_value(1.0, [0.0] * 19) == pytest.approx(1 / 20)
+    assert stats.null_p_value(0.0, [0.0] * 19) == 1.0
