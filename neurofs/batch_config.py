@@ -264,14 +264,15 @@ def _plan_simulated(config: BatchConfig, entry: SimulateOptions) -> Iterator[Pla
 
 
 def _check_names(config: BatchConfig, sessions: list[Planned]) -> None:
-    seen: dict[str, str] = {}
+    seen: set[str] = set()
     for session in sessions:
-        other = seen.setdefault(session.folder.casefold(), session.name)
-        if other is not session.name:
+        folder = session.folder.casefold()
+        if folder in seen:
             raise UsageError(
                 f"{printable(config.path.name)}: two sessions would share the folder {quoted(session.folder)}. "
                 "Give each a name of its own with name = …"
             )
+        seen.add(folder)
 
 
 def name_folder(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +46,7 @@ def write_index(batch: tuple[Path, ClaimOptions], entries: list[Entry]) -> list[
         }
         for entry in entries
     ]
+    write_atomically(out / "claims.json", json.dumps(claims, indent=1, default=str) + "\n")
     write_atomically(out / "index.html", render_index(rows, claims))
     return claims
 

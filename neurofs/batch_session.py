@@ -11,7 +11,7 @@ import json
 import pickle
 from collections import defaultdict
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from neurofs.config import RunOptions, given_options, render_toml
 from neurofs.errors import InputError
 from neurofs.loaders import hash_file
 from neurofs.pipeline import Prepared, finish, prepare
-from neurofs.problem import Task, code_version, list_tasks, task_key
+from neurofs.problem import Task, list_tasks, task_key
 from neurofs.provenance import describe_provenance
 from neurofs.recording import Recording
 from neurofs.report import write_report
@@ -178,9 +178,18 @@ def start_session(session: SessionRun) -> None:
 
 
 def _session_key(options: RunOptions) -> str:
-    """Return a hash of the options, the input and the code."""
-    parts = [options.model_dump_json(exclude={"file"}), hash_file(Path(str(options.file))), code_version()]
+    """Return a hash of the options, the input and all code: if it is the same, nothing needs to be loaded."""
+    parts = [options.model_dump_json(exclude={"file"}), hash_file(Path(str(options.file))), _hash_package()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+@cache
+def _hash_package() -> str:
+    """Return a hash of the source of this package."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _read_mark(session: SessionRun) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from neurofs.tuning import Holdout, hold_out
 
 __all__ = ["Choice", "Half", "fit_selector", "rehearse", "run_task"]
 
-HOLDOUTS = 3  # inner hold-outs of a training part
+HOLDOUTS = 2  # inner hold-outs of a training part
 NEIGHBORS = (5, 10, 20, 40, 80)
 BETAS = (0.1, 0.25, 0.5)
 NULL_SPLITS = 3  # folds of the null control

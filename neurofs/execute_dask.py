@@ -59,9 +59,18 @@ class Dask(Executor):
                     yield from self._collect(function, pending, losses)
             while pending:
                 yield from self._collect(function, pending, losses)
+        except OSError as error:
+            address = f"scheduler {printable(self.client.scheduler.address)}"
+            remedy = "Start it again, then this command: what is done is kept."
+            raise InputError(address, "a Dask scheduler that answers", error, remedy) from None
         finally:
-            self.client.cancel(list(pending))
-            self._sent.clear()
+            self._leave(list(pending))
+
+    def _leave(self, pending: list[Any]) -> None:
+        """Drop what is not done, and the child processes of the workers."""
+        self._sent.clear()
+        with suppress(OSError):
+            self.client.cancel(pending)
             self.client.run(dismiss_workers)
 
     def _submit(self, function: Function, job: Job) -> Any:

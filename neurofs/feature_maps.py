@@ -145,7 +145,6 @@ def describe_channels(comparison: Comparison) -> list[dict[str, Any]]:
                 "rate": float(one["rate"]),
                 "fano": float(one["fano"]),
                 "stability": float(stable[i]),
-                "presence": float(one["presence"]),
                 "remarks": _remark(one),
             }
         )

@@ -162,7 +162,7 @@ def draw_positions(comparison: Comparison) -> Picture | None:
 
 
 def _plot_positions(axes: Any, places: np.ndarray, weight: np.ndarray) -> None:
-    size = 420 * weight / max(float(weight.max()), 1e-300)
+    size = min(420.0, 20_000 / len(places)) * weight / max(float(weight.max()), 1e-300)
     axes.scatter(*places.T, s=12, facecolors="none", edgecolors=RULE, linewidths=1)
     axes.scatter(*places.T, s=size, color=find_key("rgs").color, alpha=0.75, lw=0)
     axes.set_aspect("equal", adjustable="datalim")

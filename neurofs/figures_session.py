@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from neurofs.errors import printable
 from neurofs.palette import INK, MUTED, RULE, TRUE, Key, find_key
@@ -162,11 +162,15 @@ def draw_rates(comparison: Comparison) -> Picture:
     return Picture("rates", "Rates", caption, panels)
 
 
-def _plain_log(axes: Any, which: str) -> None:
+def _plain_log(axes: Any, which: str, values: np.ndarray) -> None:
+    """Make an axis logarithmic with plain labels; a short one gets labels between the powers of ten."""
     axis = getattr(axes, f"{which}axis")
     getattr(axes, f"set_{which}scale")("log")
+    axis.set_major_locator(
+        LogLocator(10, subs=(1.0, 2.0, 5.0) if values.max() < 50 * values.min() else (1.0,))
+    )
     axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-    axis.set_minor_formatter(FuncFormatter(lambda v, _: ""))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _plot_rates(axes: Any, rate: np.ndarray, part: np.ndarray) -> None:
@@ -177,7 +181,7 @@ def _plot_rates(axes: Any, rate: np.ndarray, part: np.ndarray) -> None:
     axes.plot(place[steady], rate[order][steady], "o", color=find_key("rgs").color, ms=3)
     axes.plot(place[~steady], rate[order][~steady], "D", color=find_key("corrcoef").color, ms=3.5)
     if len(order):
-        _plain_log(axes, "y")
+        _plain_log(axes, "y", rate[order])
     axes.set(xlabel="channels, in order of rate", ylabel="rate (spikes/s)")
 
 
@@ -187,7 +191,7 @@ def _plot_fano(axes: Any, rate: np.ndarray, fano: np.ndarray, part: np.ndarray) 
     for mask, marker, color in ((~part, "o", find_key("rgs").color), (part, "D", find_key("corrcoef").color)):
         axes.plot(rate[known & mask], fano[known & mask], marker, color=color, ms=3)
     if known.any():
-        _plain_log(axes, "x")
+        _plain_log(axes, "x", rate[known])
     axes.set(xlabel="rate (spikes/s)", ylabel="Fano factor")
     axes.set_ylim(bottom=0)
 

@@ -122,6 +122,13 @@ def _with_interval(estimate: dict[str, Any]) -> str:
     return f"{_value(estimate['mean'])} ({_value(estimate['low'], 2)} to {_value(estimate['high'], 2)})"
 
 
+def _with_interval_in_units(estimate: dict[str, Any]) -> str:
+    """Return an estimate that may be of any size, with three digits that count."""
+    if estimate["mean"] is None or estimate["low"] is None:
+        return "n/a" if estimate["mean"] is None else f"{estimate['mean']:.3g}"
+    return f"{estimate['mean']:.3g} ({estimate['low']:.2g} to {estimate['high']:.2g})"
+
+
 def render_summary(summary: dict[str, Any]) -> str:
     """Return the table of methods, one row each, and the headline, as text."""
     columns = _columns(summary)
@@ -137,7 +144,7 @@ def render_summary(summary: dict[str, Any]) -> str:
         [
             m["method"],
             str(m["n"]["median"]),
-            *(_with_interval(m["pooled"][name]) for _, name in columns),
+            *(_cell(name, m["pooled"][name]) for _, name in columns),
             *_test_cells(tests.get(m["method"])),
         ]
         for m in summary["methods"]
@@ -148,6 +155,10 @@ def render_summary(summary: dict[str, Any]) -> str:
         for row in (header, *rows)
     ]
     return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:], "", *summary["headline"]["sentences"]])
+
+
+def _cell(name: str, estimate: dict[str, Any]) -> str:
+    return _with_interval_in_units(estimate) if name == "mse" else _with_interval(estimate)
 
 
 def _columns(summary: dict[str, Any]) -> list[tuple[str, str]]:

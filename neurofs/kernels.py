@@ -28,6 +28,7 @@ __all__ = [
     "batch_distances",
     "k_smallest",
     "local_linear",
+    "local_linear_from_table",
     "neighbors",
     "prefix_add",
     "prefix_select",
@@ -316,13 +317,13 @@ def _inner_from_distances(pairwise, index, distance, count, S):
 
 @njit(cache=True)
 def _solve_ridge(G, b):
-    """Return c with G c = b, to 1e-9 of b, by conjugate gradients; a matrix with a ridge needs few steps.
+    """Return c with G c = b, to 1e-7 of b, by conjugate gradients; a matrix with a ridge needs few steps.
 
     Several times faster than a factorisation, and a matrix that is singular in rounding does no harm.
     """
     c, residual = np.zeros(b.size), b.copy()
     direction, square = b.copy(), np.dot(b, b)
-    least = 1e-18 * square
+    least = 1e-14 * square
     for _ in range(2 * b.size):
         if square <= least:
             break
@@ -357,38 +358,55 @@ def _local_linear_one(S, p, g, ridge, out):
         trace += G[r, r]
     for r in range(k):
         G[r, r] += ridge * trace
+    b = np.empty(k)
     for o in range(g.shape[1]):
-        out[o] = np.sum(p * g[:, o])
+        out[o] = 0.0
+        for r in range(k):
+            out[o] += p[r] * g[r, o]
+        for r in range(k):
+            b[r] = root[r] * (g[r, o] - out[o])
         if trace > 0.0:
-            c = _solve_ridge(G, root * (g[:, o] - out[o]))
-            out[o] -= np.sum(root * (s - t) * c)
+            c = _solve_ridge(G, b)
+            for r in range(k):
+                out[o] -= root[r] * (s[r] - t) * c[r]
+
+
+@njit(cache=True)
+def _local_linear_row(S, index, distance, size, Y, beta, adaptive, ridge, out):
+    """Local-linear estimate of one query from the inner products S of its neighbors."""
+    p, g = np.empty(size), np.empty((size, Y.shape[1]))
+    soft_weights(distance, size, beta, adaptive, p)
+    for r in range(size):
+        g[r] = Y[index[r]]
+    _local_linear_one(S, p, g, ridge, out)
 
 
 @njit(cache=True, parallel=True)
 def local_linear(
-    flat, starts, w2, q_flat, q_starts, pairwise, index, distance, count, k, Y, beta, adaptive, ridge, out
+    flat, starts, w2, q_flat, q_starts, index, distance, count, k, Y, beta, adaptive, ridge, out
 ):
-    """Local-linear estimate on the first k neighbors of every query; NaN without any.
-
-    `pairwise` are the squared distances among the training rows if they were computed (cheaper by far for
-    many features), else an array of size 0.
-    """
+    """Local-linear estimate on the first k neighbors of every query; NaN without any."""
     n = w2.shape[0]
     for i in prange(index.shape[0]):
         size = min(count[i], k)
-        if size == 0:
-            out[i] = np.nan
-        else:
-            S, p, g = np.empty((size, size)), np.empty(size), np.empty((size, Y.shape[1]))
-            if pairwise.size > 0:
-                _inner_from_distances(pairwise, index[i], distance[i], size, S)
-            else:
-                x = q_flat[q_starts[i] : q_starts[i] + n]
-                _inner_products(flat, starts, w2, x, index[i], size, S)
-            soft_weights(distance[i], size, beta, adaptive, p)
-            for r in range(size):
-                g[r] = Y[index[i, r]]
-            _local_linear_one(S, p, g, ridge, out[i])
+        out[i] = np.nan
+        if size > 0:
+            S = np.empty((size, size))
+            x = q_flat[q_starts[i] : q_starts[i] + n]
+            _inner_products(flat, starts, w2, x, index[i], size, S)
+            _local_linear_row(S, index[i], distance[i], size, Y, beta, adaptive, ridge, out[i])
+
+
+@njit(cache=True, parallel=True)
+def local_linear_from_table(pairwise, index, distance, count, k, Y, beta, adaptive, ridge, out):
+    """Do the same as `local_linear` from the squared distances among the training rows, cheaper by far."""
+    for i in prange(index.shape[0]):
+        size = min(count[i], k)
+        out[i] = np.nan
+        if size > 0:
+            S = np.empty((size, size))
+            _inner_from_distances(pairwise, index[i], distance[i], size, S)
+            _local_linear_row(S, index[i], distance[i], size, Y, beta, adaptive, ridge, out[i])
 
 
 # ---------------------------------------------------------------------------------------------------- RGS
@@ -571,27 +589,25 @@ def _sks_neighbors(value, rank, first, last, starts, groups, i, v, at, span, k, 
 
 
 @njit(cache=True, parallel=True)
-def sks(flat, starts, groups, span, features, Y, k, beta, adaptive, out):
-    """out[c, o] = leave-one-out mean squared error of soft kNN on the one feature features[c].
+def sks(columns, ranks, starts, groups, span, Y, k, beta, adaptive, out):
+    """out[c, o] = leave-one-out mean squared error of soft kNN on one feature, the values columns[c].
 
-    One sort per feature, then k steps outwards per row.
+    ranks[c] are its rows in ascending order of value, then of index; k steps outwards per row.
     """
     m = starts.shape[0]
-    for c in prange(features.shape[0]):
-        column = np.empty(m, flat.dtype)
-        for j in range(m):
-            column[j] = flat[starts[j] + features[c]]
-        rank = np.argsort(column, kind="mergesort")
-        value = column[rank]
+    for c in prange(columns.shape[0]):
+        rank, value = ranks[c], np.empty(m, columns.dtype)
+        for a in range(m):
+            value[a] = columns[c, rank[a]]
         first, last = np.empty(m, np.int64), np.empty(m, np.int64)
         _runs(value, first, last)
         index, distance, p = np.empty(k, np.int64), np.empty(k), np.empty(k)
         used = 0
         out[c] = 0.0
-        for i in range(m):
-            at = np.searchsorted(value, column[i])
+        for a in range(m):
+            i = rank[a]
             size = _sks_neighbors(
-                value, rank, first, last, starts, groups, i, column[i], at, span, k, index, distance
+                value, rank, first, last, starts, groups, i, value[a], first[a], span, k, index, distance
             )
             if size == 0:
                 continue

@@ -67,9 +67,20 @@ def _take(lock: Path) -> None:
 
 
 def _link(mine: Path, lock: Path) -> bool:
-    """Give the finished file its second name, which fails if another process was first."""
+    """Give the finished file its second name; return False if another process was first."""
     try:
         os.link(mine, lock)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without second names
+        return _create(lock, mine.read_bytes())
+    return True
+
+
+def _create(lock: Path, content: bytes) -> bool:
+    try:
+        with lock.open("xb") as file:
+            file.write(content)
     except FileExistsError:
         return False
     return True

@@ -36,6 +36,7 @@ __all__ = [
 
 FAR_FROM_ZERO = 8.0  # |mean| / SD above which sums of squares lose too many digits
 BLOCK = 1024  # rows materialised at a time for matrix products
+SKS_BLOCK = 64  # features whose values are sorted at a time
 PREFIX_BLOCK = 128  # query rows whose distances are kept at a time in a prefix curve
 PREFIX_GEMM = 12  # new features from which a matrix product beats adding columns one by one
 
@@ -218,24 +219,13 @@ def local_linear(
     """
     Y = as_outputs(y, len(near.train))
     out = np.empty((len(near.queries), Y.shape[1]))
-    table = np.empty((0, 0), np.float32) if pairwise is None else np.ascontiguousarray(pairwise, np.float32)
-    kernels.local_linear(
-        plain(near.train.flat),
-        near.train.starts,
-        near.w2,
-        plain(near.queries.flat),
-        near.queries.starts,
-        table,
-        near.index,
-        near.distance,
-        near.count,
-        near.index.shape[1] if k is None else k,
-        Y,
-        beta,
-        adaptive,
-        ridge,
-        out,
-    )
+    k = near.index.shape[1] if k is None else k
+    how = (near.index, near.distance, near.count, k, Y, beta, adaptive, ridge, out)
+    if pairwise is not None:
+        kernels.local_linear_from_table(np.ascontiguousarray(pairwise, np.float32), *how)
+        return out
+    train, queries = near.train, near.queries
+    kernels.local_linear(plain(train.flat), train.starts, near.w2, plain(queries.flat), queries.starts, *how)
     return out
 
 
@@ -253,10 +243,12 @@ def sks_scores(
     samples = as_samples(samples)
     Y = as_outputs(y, len(samples))
     out = np.empty((samples.n_features, Y.shape[1]))
-    features = np.arange(samples.n_features)
     span, k = exclusion_span(samples, exclude), max(1, min(k, len(samples)))
     loo = loo_groups(groups, len(samples))
-    kernels.sks(plain(samples.flat), samples.starts, loo, span, features, Y, k, beta, adaptive, out)
+    for block in _blocks(samples.n_features, SKS_BLOCK):
+        columns = _columns(samples, np.arange(samples.n_features)[block])
+        ranks = np.argsort(columns, axis=1, kind="stable")
+        kernels.sks(columns, ranks, samples.starts, loo, span, Y, k, beta, adaptive, out[block])
     return out
 
 

@@ -192,10 +192,11 @@ def list_tasks(problem: Problem) -> list[Task]:
     if "kernel-rgs" in options.decoder:
         methods[KERNEL] = None
     tasks = [
-        Task(method, output, fold.repeat, fold.fold)
+        Task(method, ALL_OUTPUTS if method in JOINT else output, fold.repeat, fold.fold)
         for fold in problem.folds
+        for output in range(n_outputs)
         for method in methods
-        for output in ([ALL_OUTPUTS] if method in JOINT else range(n_outputs))
+        if output == 0 or method not in JOINT
     ]
     n_shifts = len(shift_rows(len(problem.samples), options.n_shifts)[1]) if options.n_shifts else 0
     return tasks + [Task(NULL, output, 0, shift) for output in range(n_outputs) for shift in range(n_shifts)]
@@ -241,6 +242,7 @@ RESULT_SOURCES = (
     "metric*.py",
     "selectors/*.py",
     "block_ridge.py",
+    "channel_path.py",
     "decoders.py",
     "evaluate.py",
     "kalman.py",

@@ -176,7 +176,7 @@ def _show_cell(cell: Any, number: Any, digits: int, kind: str) -> dict[str, Any]
 def show_picture(picture: Picture, styles: Styles) -> dict[str, Any]:
     """Return a picture as the template shows it, its panels as SVG."""
     panels = [
-        {"svg": panel["svg"], "width": f"w{panel['width']}" if panel["width"] in (221, 442, 902) else "wauto"}
+        {"svg": panel["svg"], "width": styles.name_of(f"width: {panel['width']}px")}
         for panel in render_panels(picture, styles)
     ]
     return {
@@ -185,6 +185,7 @@ def show_picture(picture: Picture, styles: Styles) -> dict[str, Any]:
         "caption": picture.caption,
         "numbers": picture.numbers,
         "panels": panels,
+        "narrow": len(picture.panels) == 1 and picture.panels[0].size[0] < 5,
         "legend": [show_key(key, styles) for key in picture.legend],
     }
 

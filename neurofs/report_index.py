@@ -64,11 +64,11 @@ def _show_claim(claim: Entry) -> dict[str, str]:
 
 
 def _show_entry(entry: Entry) -> dict[str, Any]:
-    shown = {
+    shown: dict[str, Any] = {
         "name": str(entry["name"]),
         "status": str(entry["status"]),
         "reason": str(entry.get("reason") or ""),
-        "href": _find_href(entry),
+        "href": _find_href(entry) if entry["status"] == "done" else "",
         "numbers": [],
         "n": None,
         "verdict": "",

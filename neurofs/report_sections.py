@@ -211,7 +211,7 @@ def _map(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     n = find_n(comparison)
     kinds, shares = share_by_kind(comparison, n)
     by_kind = {row[0]: [100 * share for share in row[1:]] for row in shares}
-    counts = [(name_method(s), c, l, *by_kind.get(s, [])) for s, c, l in count_channels(comparison, n)]
+    counts = [(name_method(s), c, lags, *by_kind.get(s, [])) for s, c, lags in count_channels(comparison, n)]
     if kinds:
         counts.append(("all channels", comparison.weights.sizes["channel"], None, *by_kind["all channels"]))
     columns = ("selector", "channels", "lags of each", *(f"{kind} (%)" for kind in kinds))
@@ -237,7 +237,6 @@ def _channels(comparison: Comparison, draw: Draw) -> Iterator[Block]:
         "stability": "stability",
         "rate": "rate (Hz)",
         "fano": "Fano factor",
-        "presence": "presence",
         "remarks": "remarks",
     }
     used = [key for key in columns if any(record[key] not in ("", None) for record in records)]

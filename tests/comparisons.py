@@ -360,11 +360,11 @@ def _method(table: pd.DataFrame, name: str) -> dict[str, Any]:
 def _headline(methods, metric, reference) -> dict[str, Any]:
     by_name = {m["method"]: m for m in methods}
 
-    def number(label: str, name: str | None) -> dict[str, Any]:
+    def number(label: str, name: str | None) -> dict[str, Any] | None:
         m = by_name.get(name) if name else None
-        empty = {"mean": None, "low": None, "high": None}
-        about = {"label": label, "method": name, "n": m["n"]["median"] if m else None}
-        return about | (m["pooled"][metric] if m else empty)
+        if m is None:
+            return None
+        return {"label": label, "method": name, "n": m["n"]["median"]} | m["pooled"][metric]
 
     rivals = [m["method"] for m in methods if m["selector"] != reference and m["selector"] != "all"]
     numbers = {

@@ -1,9 +1,17 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Tests of Dask need the extra `cluster`; CI must have it."""
+    if item.get_closest_marker("dask") and find_spec("distributed") is None:
+        message = "Dask is not installed (pip install neurofs[cluster])"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
 
 
 @pytest.fixture(scope="session")

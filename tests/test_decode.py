@@ -186,6 +186,9 @@ def test_several_sessions_have_a_folder_each_and_a_bad_one_does_not_stop_the_oth
     assert "bad.npz" in result.stderr
     assert (tmp_path / "out" / "day1" / "report.html").is_file()
     assert not (tmp_path / "out" / "bad").exists()
+    index = (tmp_path / "out" / "index.html").read_text()
+    assert "day1/report.html" in index
+    assert "bad" in index
 
 
 def test_classes_are_decoded_with_a_confusion_matrix(tmp_path):

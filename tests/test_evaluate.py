@@ -13,7 +13,7 @@ import neurofs
 from neurofs.config import CompareOptions, RunOptions
 from neurofs.decoders import DECODERS
 from neurofs.errors import UsageError
-from neurofs.evaluate import run_task
+from neurofs.evaluate import HOLDOUTS, run_task
 from neurofs.inspection import inspect_file
 from neurofs.pipeline import prepare
 from neurofs.problem import DECODER_NAMES, RESULT_SOURCES, Problem, Task, list_tasks, task_key
@@ -65,13 +65,13 @@ def test_n_is_chosen_by_the_inner_hold_outs_alone():
     train, _, rows, _ = split(problem, task)
     y, trials = problem.targets[rows, 0], problem.trials[rows]
     errors = []
-    for held in hold_out(problem.samples[rows], y, lambda *_: None, trials, 3):
+    for held in hold_out(problem.samples[rows], y, lambda *_: None, trials, HOLDOUTS):
         fit, test = train[held.fit], train[held.test]
         order = rank_by_correlation(fit, y[held.fit])
         for n in sizes:
             predicted = predict_knn(fit[:, order[:n]], y[held.fit], test[:, order[:n]], 7)
             errors.append(np.mean((predicted - y[held.test]) ** 2))
-    best = sizes[np.argmin(np.mean(np.reshape(errors, (3, 4)), axis=0))]
+    best = sizes[np.argmin(np.mean(np.reshape(errors, (HOLDOUTS, 4)), axis=0))]
     (chosen,) = [row for row in run_task(problem, task).rows if row["chosen"]]
     assert chosen["n"] == best
 

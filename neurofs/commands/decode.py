@@ -54,22 +54,39 @@ def decode_command(
     values = read_given(given) | ({"settings": _read_settings(settings)} if settings else {})
     runs = [_make_options(session, values) for session in sessions or (None,)]
     folders = _choose_folders(runs, out)
-    found, failed = {}, 0
-    for options, folder in zip(runs, folders, strict=True):
-        try:
-            found[str(folder)] = _decode(options, folder, jobs, fresh, quiet=as_json)
-        except NeurofsError as error:
-            if len(runs) == 1:
-                raise
-            failed += 1
-            click.echo(f"neurofs: {error}", err=True)
+    entries = [
+        _try(options, folder, jobs, fresh, as_json, len(runs) == 1)
+        for options, folder in zip(runs, folders, strict=True)
+    ]
+    summaries = {e["folder"]: e["comparison"].summary for e in entries if e["comparison"] is not None}
     if as_json:
-        click.echo(json.dumps(found[str(folders[0])] if len(runs) == 1 else found, indent=1))
-    if failed:
+        click.echo(json.dumps(summaries[str(folders[0])] if len(runs) == 1 else summaries, indent=1))
+    if len(runs) > 1:
+        _write_index(entries, folders[0].parent, quiet=as_json)
+    if len(summaries) < len(runs):
         sys.exit(1)
 
 
-def _decode(options: Any, folder: Path, jobs: int | None, fresh: bool, quiet: bool) -> dict[str, Any]:
+def _try(
+    options: Any, folder: Path, jobs: int | None, fresh: bool, quiet: bool, alone: bool
+) -> dict[str, Any]:
+    """Decode one session; what is wrong with one of several does not stop the others."""
+    entry = {"name": folder.name, "folder": str(folder), "href": f"{folder.name}/report.html"}
+    try:
+        return {
+            **entry,
+            "status": "done",
+            "reason": "",
+            "comparison": _decode(options, folder, jobs, fresh, quiet),
+        }
+    except NeurofsError as error:
+        if alone:
+            raise
+        click.echo(f"neurofs: {error}", err=True)
+        return {**entry, "status": "failed", "reason": str(error), "href": "", "comparison": None}
+
+
+def _decode(options: Any, folder: Path, jobs: int | None, fresh: bool, quiet: bool) -> Any:
     """Decode one session, and print the summary unless asked to be quiet."""
     import shutil
 
@@ -84,14 +101,25 @@ def _decode(options: Any, folder: Path, jobs: int | None, fresh: bool, quiet: bo
     try:
         comparison = decode(options, folder, make_executor(jobs), _make_progress(folder), command)
     except KeyboardInterrupt:
-        click.echo(f"\nneurofs: interrupted. What is finished is kept; go on with\n  {command}", err=True)
+        again = shlex.join(["neurofs", "decode", str(folder / "run.toml"), "--out", str(folder)])
+        click.echo(f"\nneurofs: what is finished is kept; go on with\n  {again}", err=True)
         raise
     report = write_report(folder)
     if not quiet:
         click.echo(f"{printable(comparison.summary['session']['name'])}\n")
         click.echo(render_summary(comparison.summary))
         click.echo(f"\nreport: {report}")
-    return comparison.summary
+    return comparison
+
+
+def _write_index(entries: list[dict[str, Any]], folder: Path, quiet: bool) -> None:
+    """Write the page that lists all sessions."""
+    from neurofs.report import render_index
+    from neurofs.results import make_folder, write_atomically
+
+    path = write_atomically(make_folder(folder) / "index.html", render_index(entries))
+    if not quiet:
+        click.echo(f"\nindex: {path}")
 
 
 def _make_options(session: Path | None, values: dict[str, Any]) -> Any:

@@ -34,6 +34,9 @@ EXPERIMENTS = {
     "ebfs": "neurofs.reproduce.ebfs",
     "meta-features": "neurofs.reproduce.meta_features",
     "transfer": "neurofs.reproduce.transfer",
+    "ordered-fs": "neurofs.reproduce.ordered_fs",
+    "focus": "neurofs.reproduce.focus",
+    "focus-direction": "neurofs.reproduce.focus_direction",
 }
 
 

@@ -258,6 +258,7 @@
         view.title.textContent = what;
         view.canvas.setAttribute("aria-label", `${what}; arrow keys move from cell to cell`);
         draw(view);
+        if (view.cell >= 0) readout.textContent = describe(view.selector, view.cell);
       });
       root.dataset.n = n;
       root.dataset.selected = views.filter((v) => v.kind === "top").map((v) => Math.round(v.shades.reduce((a, b) => a + b, 0) * 1000) / 1000).join(" ");

@@ -1,0 +1,480 @@
+import base64
+import hashlib
+import json
+import re
+import time
+import tomllib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import xarray as xr
+from click.testing import CliRunner
+from comparisons import HOSTILE, make_comparison
+from matplotlib.figure import Figure
+
+from neurofs.cli import main
+from neurofs.config import RunOptions
+from neurofs.feature_maps import (
+    count_channels,
+    describe_channels,
+    find_n,
+    list_selectors,
+    mean_weights,
+    selected_share,
+    share_by_kind,
+    weigh_lags,
+)
+from neurofs.figures_maps import draw_lags, draw_positions, draw_top_maps, draw_weight_maps
+from neurofs.figures_scores import draw_confusion, draw_curves, draw_null, draw_stability, draw_wins
+from neurofs.figures_session import draw_raster, draw_traces
+from neurofs.methods_text import write_bibtex, write_methods
+from neurofs.palette import THEME, find_key
+from neurofs.pictures import Table
+from neurofs.report import render, render_index, save_figures, show_table, write_report
+from neurofs.report_data import encode_json, pack_maps
+from neurofs.results import save
+from neurofs.summary import SCHEMA
+
+CASES = {
+    "usual": {},
+    "one output": {"outputs": ("y",)},
+    "one lag": {"n_lags": 1},
+    "one channel": {"n_channels": 1},
+    "three outputs": {"outputs": ("x", "y", "z")},
+    "classes": {"classes": ("left", "right"), "outputs": ("side",)},
+    "no trials": {"trials": False},
+    "NaN scores": {"nan_scores": True},
+    "one selector": {"selectors": ("corrcoef",), "baselines": ()},
+    "bands, leaks, repeats": {"sd": True, "leaks": 40, "n_repeats": 2},
+    "hostile": {"names": HOSTILE},
+}
+
+
+@pytest.fixture(scope="module")
+def usual():
+    comparison = make_comparison()
+    return comparison, render(comparison)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_kind_of_run_renders(case):
+    html = render(make_comparison(**CASES[case]))
+    assert html.startswith("<!DOCTYPE html>")
+    assert html.rstrip().endswith("</html>")
+    for name in (
+        "decoded",
+        "features",
+        "wins",
+        "map",
+        "channels",
+        "trust",
+        "quality",
+        "methods",
+        "provenance",
+    ):
+        assert f'<section id="{name}"' in html
+
+
+def test_what_is_missing_is_said():
+    bare = make_comparison(
+        selectors=("corrcoef",), baselines=(), outputs=("y",), trials=False, nan_scores=True
+    )
+    summary = bare.summary | {"null": [], "stability": []}
+    html = render(replace(bare, summary=summary, session=xr.Dataset()))
+    for words in (
+        "No winning percentages: there is no rival",
+        "No null control",
+        "There is no path in the plane",
+        "The session has no trials.",
+        "No raster",
+        "No map of the array",
+        "No score could be computed for correlation",
+        "No stability",
+        "not run",
+    ):
+        assert words in html
+
+
+def test_it_is_the_schema_that_the_summary_has():
+    assert make_comparison().summary["schema"] == SCHEMA
+
+
+def test_a_leak_is_shouted_at_the_very_top():
+    html = render(make_comparison(leaks=40))
+    assert 0 < html.index('class="alarm"') < html.index("<h1>")
+    assert "40 pairs of a training and a test sample share raw data" in html
+    assert 'class="alarm"' not in render(make_comparison())
+
+
+def test_a_null_control_that_fails_is_said():
+    comparison = make_comparison()
+    nulls = [null | {"p": 0.4} for null in comparison.summary["null"]]
+    html = render(replace(comparison, summary=comparison.summary | {"null": nulls}))
+    assert "Null control failed." in html
+
+
+# Safety
+
+
+def test_the_policy_admits_exactly_the_page_s_own_script_and_style(usual):
+    _, html = usual
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)[1].replace("&#39;", "'")
+    for tag, directive in (("script", "script-src"), ("style", "style-src")):
+        blocks = re.findall(rf"<{tag}>(.*?)</{tag}>", html, flags=re.S)
+        assert len(blocks) == 1
+        digest = base64.b64encode(hashlib.sha256(blocks[0].encode()).digest()).decode()
+        assert f"{directive} 'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+def test_no_inline_styles_handlers_or_addresses(usual):
+    body = usual[1].split("<body>")[1].split("<script>")[0]
+    assert not re.search(r"<[^>]*\sstyle=", body)
+    assert not re.search(r"<[^>]*\son[a-z]+=", body)
+    assert not re.search(r"""(?:src|href)=["']?(?:https?:|//)""", body)
+
+
+def test_names_are_escaped_everywhere():
+    html = render(make_comparison(names=HOSTILE, n_channels=len(HOSTILE)))
+    for name in HOSTILE:
+        if "<" in name:
+            assert name not in html
+    assert html.count("<script>") == 1
+    assert "\x1b" not in html
+    assert "\u202e" not in html
+
+
+def test_json_in_the_page_cannot_end_its_script():
+    value = {"a": ["</script>", "<!--", "]]>", "&amp;", "\u2028"]}
+    text = encode_json(value)
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == value
+
+
+# Size and speed
+
+
+def test_a_large_session_is_small_and_quick():
+    comparison = make_comparison(n_channels=1000, n_lags=20, n_rows=4000, n_repeats=5)
+    before = time.process_time()
+    html = render(comparison)
+    seconds, size = time.process_time() - before, len(html.encode()) / 1e6
+    assert size < 15
+    assert seconds < 10
+
+
+def test_too_many_ranks_are_cut_to_the_first_repeat(monkeypatch):
+    comparison = make_comparison(n_repeats=3)
+    assert pack_maps(comparison)["n_folds"] == 15
+    monkeypatch.setattr("neurofs.report_data.MAX_RANKS", 100)
+    assert pack_maps(comparison)["n_folds"] == 5
+
+
+# What figures draw
+
+
+def draw(picture, panel=0):
+    axes = Figure().subplots()
+    picture.panels[panel].draw(axes)
+    return axes
+
+
+def test_curves_are_drawn_from_the_scores():
+    comparison = make_comparison()
+    scores = comparison.scores
+    for panel, output in enumerate(comparison.predictions["output"].values):
+        axes = draw(draw_curves(comparison), panel)
+        lines = {line.get_color(): line for line in axes.lines if len(line.get_xdata()) > 2}
+        for selector in ("rgs", "corrcoef", "infogain"):
+            own = scores[~scores["chosen"] & (scores["selector"] == selector) & (scores["output"] == output)]
+            own = own[own["weighted"] == (selector == "rgs")].groupby("n")["mse"].mean()
+            x, y = lines[find_key(selector).color].get_data()
+            assert x.tolist() == own.index.tolist()
+            np.testing.assert_allclose(y, own.to_numpy())
+        ring = axes.lines[-1]
+        own = scores[scores["chosen"] & (scores["method"] == "rgs") & (scores["output"] == output)]
+        assert ring.get_xdata()[0] == own["n"].median()
+        assert ring.get_ydata()[0] == pytest.approx(own["mse"].mean())
+
+
+def test_chance_is_drawn_as_an_error():
+    comparison = make_comparison()
+    output = comparison.predictions["output"].values[0]
+    axes = draw(draw_curves(comparison))
+    levels = [line.get_ydata()[0] for line in axes.lines if len(set(line.get_ydata())) == 1]
+    rows = comparison.scores[(comparison.scores["output"] == output) & comparison.scores["chosen"]]
+    chance = 1.2 * (rows["mse"] / (1 - rows["r2"])).mean()
+    assert min(abs(level - chance) for level in levels) < 1e-9
+
+
+def test_wins_are_those_of_the_weighted_reference():
+    comparison = make_comparison()
+    wins = [w | {"weighted": True, "share": [0.25] * len(w["n"])} for w in comparison.summary["wins"]]
+    both = replace(comparison, summary=comparison.summary | {"wins": comparison.summary["wins"] + wins})
+    axes = draw(draw_wins(both))
+    assert {y for line in axes.lines[1:] for y in line.get_ydata()} == {25.0}
+
+
+def test_maps_shade_every_feature():
+    comparison = make_comparison()
+    image = draw(draw_weight_maps(comparison)).images[0].get_array()
+    weights = comparison.weights["weights"].values[0, 0].mean(axis=(0, 1))
+    np.testing.assert_allclose(image[..., 3], weights.T / weights.max(), rtol=1e-5)
+    n = find_n(comparison)
+    image = draw(draw_top_maps(comparison)).images[0].get_array()
+    share = (comparison.weights["ranking"].values[0] <= n).mean(axis=(0, 1, 2))
+    np.testing.assert_allclose(image[..., 3], share.T)
+
+
+def test_traces_show_the_first_repeat_of_the_best_method():
+    comparison = make_comparison(n_repeats=2)
+    axes = draw(draw_traces(comparison), 1)
+    best = comparison.predictions["method"].values.tolist().index(comparison.summary["headline"]["method"])
+    true, decoded = axes.lines[0].get_ydata(), axes.lines[1].get_ydata()
+    np.testing.assert_allclose(true, comparison.predictions["target"].values[: len(true), 1])
+    np.testing.assert_allclose(
+        decoded, comparison.predictions["predicted"].values[best, 0, 1, : len(decoded)], rtol=1e-6
+    )
+
+
+def test_the_band_is_one_standard_deviation():
+    axes = draw(draw_traces(make_comparison(sd=True)))
+    low, high = axes.collections[0].get_paths()[0].vertices[:, 1].min(), axes.lines[1].get_ydata()
+    assert low == pytest.approx(high.min() - 2.0, abs=1e-5)
+
+
+def test_the_null_marks_every_shift_and_the_real_score():
+    comparison = make_comparison()
+    axes = draw(draw_null(comparison))
+    null = comparison.summary["null"][0]
+    np.testing.assert_allclose(axes.lines[0].get_xdata(), np.sort(null["values"]))
+    assert axes.lines[2].get_xdata()[0] == null["real"]
+
+
+def test_confusions_are_percentages_of_rows():
+    comparison = make_comparison(classes=("a", "b", "c"), outputs=("d",))
+    axes = draw(draw_confusion(comparison))
+    counts = np.array(comparison.summary["confusion"]["counts"])
+    shown = np.array([int(text.get_text()) for text in axes.texts]).reshape(3, 3)
+    np.testing.assert_array_equal(shown, np.round(100 * counts / counts.sum(axis=1, keepdims=True)))
+
+
+def test_rasters_are_ordered_by_condition():
+    comparison = make_comparison()
+    axes = draw(draw_raster(comparison))
+    order = np.argsort([float(c) for c in comparison.session["event_condition"].values], kind="stable")
+    expected = comparison.session["raster"].values[0][order]
+    np.testing.assert_array_equal(axes.images[0].get_array()[..., 3] > 0, expected > 0)
+
+
+def test_stability_positions_and_lags_have_their_numbers():
+    comparison = make_comparison()
+    rows = draw_stability(comparison).numbers.rows
+    assert {row[3] for row in rows} == {s["index"] for s in comparison.summary["stability"]}
+    lags = draw_lags(comparison).numbers.rows
+    assert sum(share for name, _, share in lags if name == "rgs") == pytest.approx(1)
+    weights = comparison.weights["weights"].sel(selector="rgs").mean(("output", "repeat", "fold"))
+    places = draw_positions(comparison).numbers.rows
+    assert sum(row[2] for row in places) == pytest.approx(float(weights.sum()), rel=1e-5)
+
+
+# Weights and ranks, put together
+
+
+def test_maps_are_means_over_what_is_there():
+    comparison = make_comparison()
+    weights = comparison.weights.copy(deep=True)
+    weights["weights"].values[0, 0, 0, 1:] = np.nan
+    weights["ranking"].values[0, 0, 0, 1:] = 0
+    partial = replace(comparison, weights=weights)
+    np.testing.assert_allclose(
+        mean_weights(partial, "rgs")[0], weights["weights"].values[0, 0, 0, 0], rtol=1e-6
+    )
+    ranks = weights["ranking"].values[0].reshape(-1, 8, 4)
+    known = ranks[ranks.max(axis=(1, 2)) > 0]
+    np.testing.assert_allclose(selected_share(partial, "rgs", 5), (known <= 5).mean(axis=0))
+    name, channels, lags = count_channels(partial, 5)[0]
+    used = (known <= 5).any(axis=2).sum(axis=1)
+    assert (name, channels) == ("rgs", used.mean())
+    assert lags == pytest.approx((5 / used).mean())
+    assert "all" not in list_selectors(partial)
+
+
+def test_a_selector_without_results_is_left_out():
+    comparison = make_comparison()
+    weights = comparison.weights.copy(deep=True)
+    weights["ranking"].values[1] = 0
+    weights["weights"].values[1] = np.nan
+    partial = replace(comparison, weights=weights)
+    assert "corrcoef" not in list_selectors(partial)
+    render(partial)
+
+
+def test_kinds_add_up():
+    comparison = make_comparison()
+    kinds, rows = share_by_kind(comparison, 6)
+    assert kinds == ["isolated", "threshold"]
+    assert [sum(row[1:]) for row in rows] == pytest.approx([1.0] * len(rows))
+    assert weigh_lags(comparison, "rgs").sum() == pytest.approx(1)
+
+
+def test_channels_are_listed_by_weight():
+    records = describe_channels(make_comparison())
+    weights = [record["weight"] for record in records]
+    assert weights == sorted(weights, reverse=True)
+    remarks = {record["channel"]: record["remarks"] for record in records}
+    assert remarks["c4"] == "silent"
+    assert remarks["c1"] == "active in part"
+    assert remarks["c3"] == "same spikes as c0"
+
+
+def test_tables_show_each_column_in_one_format():
+    rows = [("a", 1.0, {"mean": 0.5, "low": 0.25, "high": 0.75}, None), ("b", 12345.0, None, float("nan"))]
+    shown = show_table(Table("t", ("name", "n", "score", "empty"), rows, digits=2))
+    assert [column["kind"] for column in shown["columns"]] == ["text", "num", "num", "text"]
+    assert [[cell["text"] for cell in row] for row in shown["rows"]] == [
+        ["a", "1", "0.50 (0.25 to 0.75)", None],
+        ["b", "12,345", None, None],
+    ]
+    assert shown["rows"][0][2]["value"] == 0.5
+
+
+def test_every_selector_has_a_color_for_light_and_dark():
+    for name in ("rgs", "corrcoef", "unheard-of", "rgs + svr"):
+        assert find_key(name).color in THEME
+    known = ["rgs", "kernel-rgs", "corrcoef", "infogain", "sks", "rrelieff"]
+    assert len({find_key(name).color for name in known}) == len(known)
+
+
+# Methods
+
+
+def test_the_methods_text_follows_the_settings():
+    comparison = make_comparison(n_repeats=3, n_splits=4)
+    text = write_methods(comparison)
+    for words in ("8 channels (1 of them silent)", "bins of 100 ms", "0 to 300 ms", "32 features"):
+        assert words in text
+    assert "4 folds of whole trials, repeated 3 times" in text
+    assert "RGS (Navot et al., 2005), correlation" in text
+    assert "n, k and β were chosen on inner hold-outs" in text
+    assert "20 shifts" in text
+    fixed = replace(comparison, config=RunOptions(n_neighbors=50, beta=0.5, sqrt=True, smooth=0.05))
+    text = write_methods(fixed)
+    assert "with k = 50 and β = 0.5" in text
+    assert "n was chosen" in text
+    assert "Square roots of the counts were taken and counts were smoothed" in text
+    assert "an audit found 40 pairs" in write_methods(make_comparison(leaks=40))
+
+
+def test_every_citation_is_in_the_bibliography():
+    comparison = make_comparison(selectors=("rgs", "sks", "infogain", "rrelieff", "simba", "random", "all"))
+    cited = set(re.findall(r"\d{4}(?=[;)])", write_methods(comparison)))
+    bibtex = write_bibtex(comparison)
+    assert cited <= set(re.findall(r"year = \{(\d+)\}", bibtex))
+    keys = re.findall(r"@\w+\{(\w+),", bibtex)
+    assert len(keys) == len(set(keys))
+    assert bibtex.count("{") == bibtex.count("}")
+
+
+def test_the_settings_are_in_full_and_repeat_the_run(usual):
+    comparison, html = usual
+    shown = re.search(r'<pre id="run-toml"[^>]*>(.*?)</pre>', html, flags=re.S)[1].replace("&#34;", '"')
+    assert RunOptions(**tomllib.loads(shown)) == comparison.config
+
+
+# Folders, figures and the index
+
+
+def test_a_report_is_written_into_its_folder(tmp_path):
+    folder = save(make_comparison(), tmp_path / "run")
+    assert write_report(folder) == folder / "report.html"
+    assert (folder / "report.html").read_text(encoding="utf-8") == render(make_comparison())
+
+
+@pytest.mark.parametrize(("kind", "magic"), [("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")])
+def test_figures_are_written_as_files(tmp_path, kind, magic):
+    paths = save_figures(make_comparison(n_rows=100), tmp_path, kind)
+    assert len(paths) == 14
+    assert all(path.suffix == f".{kind}" and path.read_bytes().startswith(magic) for path in paths)
+
+
+def test_the_index_puts_failures_first_and_shows_claims():
+    entries = [
+        {"name": "day1", "status": "done", "comparison": make_comparison(), "href": "day1/report.html"},
+        {"name": "day2", "status": "failed", "reason": "no spikes at all", "comparison": None},
+        {"name": "day1", "status": "done", "comparison": make_comparison(seed=1, n_lags=3), "folder": "d 3"},
+    ]
+    claims = [{"claim": "RGS wins", "published": "90 %", "found": "95 %", "holds": True}]
+    html = render_index(entries, claims)
+    assert html.index("no spikes at all") < html.index("day1/report.html")
+    assert html.index("RGS wins") < html.index("no spikes at all")
+    assert "<b>holds</b>" in html
+    assert 'href="d%203/report.html"' in html
+    assert "2 decoded, 1 failed" in html
+    assert "day1 (2)" in html
+    for name in ("all-wins", "all-scores", "all-lags"):
+        assert f'id="figure-{name}"' in html
+    with_claims = [entries[0] | {"claims": claims}]
+    assert "RGS wins" in render_index(with_claims)
+    assert "0 decoded, 1 failed" in render_index([entries[1]])
+
+
+def test_the_command_rebuilds_a_report_and_its_figures(tmp_path):
+    folder = save(make_comparison(n_rows=100), tmp_path / "run")
+    result = CliRunner().invoke(main, ["report", str(folder), "--figures", "svg"])
+    assert result.exit_code == 0, result.output
+    assert result.output == f"report: {folder / 'report.html'}\n"
+    assert (folder / "figures" / "curves.svg").is_file()
+    other = tmp_path / "elsewhere" / "r.html"
+    result = CliRunner().invoke(main, ["report", str(folder), "--out", str(other), "--json"])
+    assert json.loads(result.output) == {"report": str(other)}
+    assert other.read_text() == (folder / "report.html").read_text()
+
+
+def test_the_command_makes_an_index_of_several_runs(tmp_path):
+    save(make_comparison(n_rows=100), tmp_path / "a")
+    save(make_comparison(n_rows=100, seed=1), tmp_path / "b")
+    result = CliRunner().invoke(main, ["report", str(tmp_path / "a"), str(tmp_path / "b")])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "index.html").is_file()
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "run.toml").write_text('file = "c.nwb"\n')
+    (tmp_path / "c" / "log.txt").write_text("loading\nout of memory\n")
+    result = CliRunner().invoke(main, ["report", str(tmp_path), "--json"])
+    assert result.exit_code == 1
+    found = json.loads(result.stdout)
+    assert [run["status"] for run in found["runs"]] == ["done", "done", "failed"]
+    html = (tmp_path / "index.html").read_text()
+    assert "out of memory" in html
+    assert 'href="./b/report.html"' in html
+
+
+def test_the_command_knows_a_batch(tmp_path):
+    save(make_comparison(n_rows=100), tmp_path / "sessions" / "day1")
+    (tmp_path / "sessions" / "day2").mkdir()
+    (tmp_path / "sessions" / "day2" / "log.txt").write_text("failed\n")
+    events = [
+        {"event": "session_failed", "session": name, "reason": f"{name} has no spikes"}
+        for name in ("day1", "day2")
+    ]
+    (tmp_path / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    claims = [{"claim": "RGS wins", "published": "90 %", "found": "50 %", "holds": False}]
+    (tmp_path / "claims.json").write_text(json.dumps(claims))
+    result = CliRunner().invoke(main, ["report", str(tmp_path)])
+    assert result.exit_code == 1
+    html = (tmp_path / "index.html").read_text()
+    assert "day2 has no spikes" in html
+    assert "day1 has no spikes" not in html
+    assert "does not hold" in html
+    assert 'href="./sessions/day1/report.html"' in html
+
+
+@pytest.mark.parametrize("what", ["missing", "empty"])
+def test_a_folder_without_a_run_is_refused_in_one_line(tmp_path, what):
+    (tmp_path / "empty").mkdir()
+    result = CliRunner().invoke(main, ["report", str(tmp_path / what)])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("neurofs: ")
+    assert len(result.stderr.splitlines()) == 1
