@@ -108,18 +108,31 @@ def _solve(factor: np.ndarray, rhs: np.ndarray) -> np.ndarray:
 def leave_block_out(
     Z: np.ndarray, Y: np.ndarray, linear: float, ridge: float, edges: np.ndarray, scored: np.ndarray
 ) -> BlockLoss:
-    """Return the loss and its gradient; matrix products with the rows are made in the precision of `Z`."""
-    G = (Z @ Z.T).astype(np.float64)
-    norms = G.diagonal().copy()
-    near = 1.0 / (1.0 + np.maximum(norms[:, None] + norms[None, :] - 2.0 * G, 0.0))
-    H = near + linear * G + 1.0
+    """Return the loss and its gradient; all but the inverse and what it multiplies is in the precision of `Z`."""
+    G = Z @ Z.T
+    near = _nearness(G)
+    H = (near + Z.dtype.type(linear) * G).astype(np.float64)
+    H += 1.0
     H.flat[:: len(H) + 1] += ridge
     P = inverse(H)
     loss, M = _loss_and_slope(P, P @ Y, edges, scored)
-    A = -M * near * near
-    B = (2.0 * (linear * M - 2.0 * A)).astype(Z.dtype)
-    B.flat[:: len(B) + 1] += (4.0 * A.sum(axis=1)).astype(Z.dtype)
-    return BlockLoss(loss, B @ Z, float(np.sum(M * G)), float(np.trace(M)))
+    d_ridge, M = float(np.trace(M)), M.astype(Z.dtype, copy=False)
+    near *= near
+    near *= M  # −A
+    B = Z.dtype.type(2.0 * linear) * M
+    B += 4 * near
+    B.flat[:: len(B) + 1] -= 4 * near.sum(axis=1)
+    return BlockLoss(loss, B @ Z, float(np.vdot(M, G)), d_ridge)
+
+
+def _nearness(G: np.ndarray) -> np.ndarray:
+    """Return 1 / (1 + d) from the inner products of the rows with each other."""
+    norms, d = G.diagonal(), -2 * G
+    d += norms[:, None]
+    d += norms[None, :]
+    np.maximum(d, 0, out=d)
+    d += 1
+    return np.reciprocal(d, out=d)
 
 
 def _loss_and_slope(

@@ -206,7 +206,8 @@ def needed_memory(n_model: int, n_samples: int, n_features: int, n_rows: int) ->
     learning = 12 * 8 * step**2 + 6 * 4 * step * n_features
     choosing = 5 * 8 * choice**2 + 2 * 4 * choice * n_features
     matrices = 8 * n_model**2 * (1 if n_model == n_samples else 2)
-    last = matrices + 3 * 8 * PART * n_model + 4 * (2 * n_model + 2 * PART) * n_features
+    part = min(PART, n_samples)
+    last = matrices + 3 * 8 * part * n_model + 4 * (2 * n_model + 2 * part) * n_features
     return max(learning, choosing, last)
 
 

@@ -2,11 +2,18 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from neurofs.kernel_decoder import KernelRGSDecoder, count_model_rows, needed_memory
 from neurofs.learned_metric import MIXING_STEP, _differentiate, _State, mix_lags, sort_rows
 from neurofs.samples import Samples
-from neurofs.selectors.kernel_rgs import KernelRGS
+from neurofs.selectors.kernel_rgs import KernelRGS, weigh_by_rgs
+from neurofs.selectors.rgs import standardised
+
+
+@parametrize_with_checks([KernelRGS(n_steps=3)])
+def test_scikit_learn(estimator, check):
+    check(estimator)
 
 
 def windows(n_bins=500, n_channels=4, n_lags=5, seed=0):
@@ -181,16 +188,17 @@ def test_what_a_lone_difference_counts_includes_the_mixing():
     np.testing.assert_allclose(metric.feature_weights, np.array(moved) / max(moved))
 
 
-def test_memory_is_counted_before_the_work():
+def test_memory_is_counted_before_the_work(monkeypatch):
     assert count_model_rows(9000, 100, 800, 2e9) == 9000
     assert count_model_rows(9000, 100, 800, 5e8) == 2000
     assert 1900 <= count_model_rows(20_000, 40_000, 200, 1.06e9) < 2000
     samples, y = windows(400)
     with pytest.raises(ValueError, match=r"needs at least \d+ MB for 396 samples of 20 features"):
         KernelRGSDecoder(memory_limit=1e6).fit(samples, y)
-    few = KernelRGSDecoder(memory_limit=6e6, n_rows=100, n_steps=5, random_state=0)
-    assert np.isfinite(few.fit(samples, y).predict(samples)).all()
-    assert len(few._rows) < len(samples)
+    monkeypatch.setattr("neurofs.kernel_decoder.CHOOSING_ROWS", 100)
+    few = KernelRGSDecoder(memory_limit=4e6, n_rows=100, n_steps=5, random_state=0).fit(samples, y)
+    assert 100 <= len(few._rows) < len(samples)
+    assert np.isfinite(few.predict(samples)).all()
 
 
 @pytest.mark.parametrize(("n_samples", "n_model"), [(3000, 3000), (4000, 500)])
@@ -235,6 +243,22 @@ def test_silent_channels_and_one_block():
     assert (selector.weights_.reshape(5, 4)[:, :3] > 0).all()
     tiny = samples[:7]
     assert np.isfinite(KernelRGSDecoder(n_steps=3).fit(tiny, y[:7]).predict(tiny)).all()
+    assert np.isfinite(KernelRGS(n_steps=3).fit(tiny[:4], y[:4]).weights_).all()
+    one_trial = KernelRGS(n_steps=3, random_state=0).fit(samples, y, np.zeros(len(y)))
+    np.testing.assert_array_equal(
+        one_trial.weights_, KernelRGS(n_steps=3, random_state=0).fit(samples, y).weights_
+    )
+
+
+def test_features_are_ordered_by_both_weights():
+    samples, y = windows(150)
+    both = KernelRGS(random_state=0, n_steps=5).fit(samples, y)
+    np.testing.assert_array_equal(both.order_, np.argsort(-both.importances_, kind="stable"))
+    rng = np.random.default_rng(np.random.RandomState(0).randint(2**31))
+    start = weigh_by_rgs(samples, standardised(y[:, None]), None, rng)
+    np.testing.assert_allclose(both.importances_, np.sqrt(both.weights_ * start))
+    alone = KernelRGS(from_rgs=False, random_state=0, n_steps=5).fit(samples, y)
+    np.testing.assert_array_equal(alone.importances_, alone.weights_)
 
 
 def test_landmarks_stand_in_for_all_rows(monkeypatch):

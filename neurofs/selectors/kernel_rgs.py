@@ -2,8 +2,10 @@
 
 The search begins at the weights of RGS. Features that matter only in pairs hardly move the error of a kernel in
 which hundreds of others weigh as much as they do; among few neighbors, as in RGS, they do. From equal weights
-kernel RGS finds 12 and 14 of the 20 relevant features of `neurofs reproduce 20-of-640` (seeds 10 and 11), from
-those of RGS 20 and 18.
+kernel RGS found 12 and 14 of the 20 relevant features of `neurofs reproduce 20-of-640` (seeds 10 and 11), from
+those of RGS 20 and 20. On the other hand it overfits samples of a hundred rows: ordered by its weights alone, the
+right feature of panel a of `neurofs reproduce navot2005-fig2` comes first in 92 % of 25 repetitions (m = 100, seed
+1) and both of panel c in 80 %; ordered by the geometric mean with the weights of RGS, in all.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from neurofs.channel_path import learn_sparse_metric
-from neurofs.learned_metric import N_ROWS, N_STEPS, learn_metric
+from neurofs.learned_metric import N_ROWS, N_STEPS, learn_metric, sort_rows
 from neurofs.samples import Samples
 from neurofs.selectors.base import Selector
 from neurofs.selectors.rgs import RGS, standardised
@@ -58,6 +60,9 @@ class KernelRGS(Selector):
     ----------
     weights_, order_, ranking_ : arrays
         See `neurofs.selectors.base.Selector`; the largest weight is 1.
+    importances_ : array (n_features,)
+        What features are ordered by: the geometric mean of the weights here and those of RGS, or the weights alone
+        without `from_rgs`.
     loss_curve_ : array
         Logarithm of the leave-block-out mean squared error at each step, targets having variance 1.
     metric_ : LearnedMetric
@@ -117,6 +122,7 @@ class KernelRGS(Selector):
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         data = samples, standardised(Y), None if groups is None else np.asarray(groups), rng
         weigh = weigh_by_rgs if self.from_rgs else None
+        self._start = None if weigh is None else weigh(*data)
         settings: dict[str, Any] = {
             "mixed": self.mixed,
             "n_steps": self.n_steps,
@@ -126,16 +132,29 @@ class KernelRGS(Selector):
         if self.sparse:
             self.metric_, self.channel_path_ = learn_sparse_metric(*data, weigh, **settings)
         else:
-            self.metric_ = learn_metric(*data, start=weigh and weigh(*data), **settings)
+            self.metric_ = learn_metric(*data, start=self._start, **settings)
         self.loss_curve_ = self.metric_.loss_curve
         return self.metric_.feature_weights
+
+    def _importance(self, samples: Samples, scores: np.ndarray) -> np.ndarray:
+        """Order by the geometric mean of the weights before and after the search."""
+        self.importances_ = scores if self._start is None else np.sqrt(scores * self._start)
+        del self._start
+        return self.importances_
 
 
 def weigh_by_rgs(
     samples: Samples, Y: np.ndarray, groups: np.ndarray | None, rng: np.random.Generator
 ) -> np.ndarray:
-    """Return the weights of RGS, with the head start that it gives, for at most 2000 of the rows."""
+    """Return the weights of RGS, with the head start that it gives, for at most 2000 of the rows.
+
+    Trials are kept apart as in `learn_metric`: not if there are only a few. Rows that all overlap give equal
+    weights.
+    """
+    if np.ptp(samples.starts) < samples.span:
+        return np.ones(samples.n_features)
+    _, trials = sort_rows(samples, groups)
     rows = np.sort(rng.permutation(len(samples))[:RGS_ROWS])
     rgs = RGS(random_state=int(rng.integers(2**31)))
-    rgs.fit(samples[rows], Y[rows], None if groups is None else groups[rows])
+    rgs.fit(samples[rows], Y[rows], None if groups is None or trials is None else groups[rows])
     return rgs.weights_ * rgs.head_start_
