@@ -26,9 +26,9 @@ __all__ = ["draw_lags", "draw_positions", "draw_top_maps", "draw_weight_maps"]
 WIDE = (9.4, 2.3)
 MAP_CAPTION = (
     "Columns are channels, rows are lags: the bottom row is the bin of the movement itself, higher rows "
-    "are spikes "
-    "that came earlier. A vertical streak is a channel that tells the same at many lags; single dark cells are "
-    "channels that matter at one lag. × marks silent channels; no selector has a reason to select them."
+    "are spikes that came earlier. A vertical streak is a channel that tells the same at many lags; single "
+    "dark cells are channels that matter at one lag. × marks silent channels; no selector has a reason to "
+    "select them."
 )
 
 
@@ -48,8 +48,8 @@ def draw_weight_maps(comparison: Comparison) -> Picture | None:
         for i, output in enumerate(comparison.weights["output"].values)
     ]
     caption = (
-        f"Weight of each channel × lag by {find_key(first).label}, mean over folds; black is the largest of the "
-        f"map. {MAP_CAPTION}"
+        f"Weight of each channel × lag by {find_key(first).label}, mean over folds; black is the largest of "
+        f"the map. {MAP_CAPTION}"
     )
     return Picture("weights", f"Weights of {find_key(first).label}", caption, panels)
 
@@ -77,9 +77,9 @@ def draw_top_maps(comparison: Comparison) -> Picture | None:
         for s in selectors
     ]
     caption = (
-        f"The best {n} features of every selector; black: selected in every fold and for every output, gray: in "
-        "some. Rankings that look at one feature at a time may take all lags of a few channels, which repeat each "
-        f"other; the table below counts channels and lags. {MAP_CAPTION}"
+        f"The best {n} features of every selector; black: selected in every fold and for every output, "
+        "gray: in some. Rankings that look at one feature at a time may take all lags of a few channels, "
+        f"which repeat each other; the table below counts channels and lags. {MAP_CAPTION}"
     )
     return Picture("top", "Selected features of every selector", caption, panels)
 
@@ -111,10 +111,10 @@ def draw_lags(comparison: Comparison) -> Picture | None:
     first = profiles[selectors[0]]
     alt = f"Share of weight by lag; {find_key(selectors[0]).label} peaks at {lags[int(np.argmax(first))]:.0f} ms"
     caption = (
-        "Weight summed over channels, as a share of all weight, mean over folds and outputs. A peak says how long "
-        "before the movement the spikes tell most: in motor cortex some 50 to 200 ms. The dashed line is what "
-        "equal weights give; a profile that follows it has found no preferred lag. A rise toward the longest lag "
-        "is a reason to try more lags."
+        "Weight summed over channels, as a share of all weight, mean over folds and outputs. A peak says "
+        "how long before the movement the spikes tell most: in motor cortex some 50 to 200 ms. The dashed "
+        "line is what equal weights give; a profile that follows it has found no preferred lag. A rise "
+        "toward the longest lag is a reason to try more lags."
     )
     rows = [(s, float(lag), float(v)) for s, p in profiles.items() for lag, v in zip(lags, p, strict=True)]
     numbers = Table("Share of weight by lag", ("selector", "lag (ms)", "share"), rows, digits=4)
@@ -145,9 +145,9 @@ def draw_positions(comparison: Comparison) -> Picture | None:
     best = places[int(np.argmax(weight))]
     alt = f"Weight by position on the array; the largest at {best[0]:g}, {best[1]:g}"
     caption = (
-        f"Area of a disk: weight by {find_key(selectors[0]).label}, summed over the channels and lags of one "
-        "place. Rings are places without weight. Disks that grow toward one side suggest a place for the "
-        "next array."
+        f"Area of a disk: weight by {find_key(selectors[0]).label}, summed over the channels and lags of "
+        "one place. Rings are places without weight. Disks that grow toward one side suggest a place for "
+        "the next array."
     )
     panel = Panel("", alt, partial(_plot_positions, places=places, weight=weight), (4.6, 3.6))
     rows = [(float(px), float(py), float(w)) for (px, py), w in zip(places, weight, strict=True)]

@@ -72,10 +72,11 @@ def draw_curves(comparison: Comparison) -> Picture | None:
     better = "Higher is better" if discrete else "Lower is better"
     caption = (
         f"Each line is one way to rank the features; soft kNN decodes with the best n of them. {better}; "
-        "bands are 95 % intervals over folds. A good ranking comes down early and stays low: few features say "
-        "most of what all of them say. If a line reaches its best only at the right edge, the ranking found "
-        "no small set. The ring is the n that was chosen without looking at the test data. Horizontal lines: "
-        "all features, the linear decoders, and chance, measured with the target shifted against the spikes."
+        "bands are 95 % intervals over folds. A good ranking comes down early and stays low: few features "
+        "say most of what all of them say. If a line reaches its best only at the right edge, the ranking "
+        "found no small set. The ring is the n that was chosen without looking at the test data. "
+        "Horizontal lines: all features, the linear decoders, and chance, measured with the target shifted "
+        "against the spikes."
     )
     caption = caption if not discrete else caption.replace("comes down early and stays low", "rises early")
     columns = ("output", "selector", "n", score.upper() if score == "mse" else score, "low", "high")
@@ -145,8 +146,9 @@ def _plot_curves(
         axes.plot(*marks, "o", ms=9, mfc="none", mec=INK, mew=1.4)
     use_log_n(axes, max(max(c["n"]) for c in curves))
     axes.set_ylabel(label)
-    if score == "mse":
-        axes.set_ylim(bottom=0)
+    shown = np.concatenate([_numbers(curve[score]["mean"]) for curve in curves] + [list(lines.values())])
+    top = 1.2 * float(np.nanmax(shown)) if np.isfinite(shown).any() else 1.0
+    axes.set_ylim(0, top if score == "mse" else 1)  # bands of few folds may reach far beyond
 
 
 def _describe_curves(curves: list[dict[str, Any]], score: str, output: str) -> str:
@@ -266,18 +268,23 @@ def draw_null(comparison: Comparison) -> Picture | None:
     panels = [
         Panel(
             null["output"],
-            f"{METRIC_NAMES[metric]} at {len(null['values'])} shifted targets, and "
-            f"{_number(null['real'])} unshifted",
+            f"{METRIC_NAMES[metric]} at {len(null['values'])} shifted targets, and {_number(null['real'])} "
+            "unshifted",
             partial(_plot_null, null=null, label=METRIC_NAMES[metric]),
             (4.6, 2.4),
         )
         for null in nulls
     ]
+    reference = find_key(comparison.summary["reference"]).label
+    some = (
+        f" on {nulls[0]['n_rows']:,} samples from the middle of the session" if nulls[0].get("n_rows") else ""
+    )
     caption = (
-        "The target was shifted against the spikes by many seconds, so that whatever is decoded then is chance, "
-        "including slow drifts that spikes and movement share. Each dot is one shift; the line is the same "
-        "decoder on the unshifted target. The line should lie far to the right of all dots: p is the share of "
-        "shifts, with the real one counted among them, that do at least as well."
+        "The target was shifted against the spikes by many seconds, so that whatever is decoded then is "
+        "chance, including slow drifts that spikes and movement share. Each dot is one shift, with "
+        f"{reference} and soft kNN fitted anew{some}; the line is the same at no shift, with less data than "
+        "the headline. It should lie far to the right of all dots: p is the share of shifts, with the real "
+        "one counted among them, that do at least as well."
     )
     rows = [(n["output"], n["real"], n["chance"], n["high"], n["p"], len(n["values"])) for n in nulls]
     columns = ("output", f"real {metric}", "chance (mean of shifts)", "95th percentile", "p", "shifts")
@@ -322,10 +329,10 @@ def draw_stability(comparison: Comparison) -> Picture | None:
         )
         panels.append(Panel(output, alt, partial(_plot_stability, rows=own), (4.6, 0.9 + 0.26 * len(own))))
     caption = (
-        "How well the sets that were selected in different folds agree (Nogueira's index): 1 when every fold "
-        "selects the same features, 0 when they agree no more than random sets of that size. Above 0.75 is "
-        "excellent, below 0.4 poor. A selector can decode well and still be unstable where many features say "
-        "the same: then trust the prediction, not the list of features."
+        "How well the sets that were selected in different folds agree (Nogueira's index): 1 when every "
+        "fold selects the same features, 0 when they agree no more than random sets of that size. Above "
+        "0.75 is excellent, below 0.4 poor. A selector can decode well and still be unstable where many "
+        "features say the same: then trust the prediction, not the list of features."
     )
     rows = [(s["output"], s["selector"], s["n"], s["index"], s["low"], s["high"]) for s in found]
     columns = ("output", "selector", "n", "index", "low", "high")
@@ -358,9 +365,9 @@ def draw_confusion(comparison: Comparison) -> Picture | None:
     side = min(9.0, 2.2 + 0.42 * len(classes))
     draw = partial(_plot_confusion, counts=np.array(confusion["counts"]), classes=classes)
     caption = (
-        f"Decoded by {find_key(confusion['method']).label}. Each row is a true class and adds up to 100 %; a "
-        "perfect decoder has 100 on the diagonal. Mistakes beside the diagonal are confusions of classes that "
-        "follow each other, such as neighboring directions; mistakes all over the matrix are chance."
+        f"Decoded by {find_key(confusion['method']).label}. Each row is a true class and adds up to 100 %; "
+        "a perfect decoder has 100 on the diagonal. Mistakes beside the diagonal are confusions of classes "
+        "that follow each other, such as neighboring directions; mistakes all over the matrix are chance."
     )
     rows = [(c, *row) for c, row in zip(classes, confusion["counts"], strict=True)]
     numbers = Table("Test samples by true (row) and decoded (column) class", ("true", *classes), rows)

@@ -38,12 +38,15 @@ def draw_traces(comparison: Comparison) -> Picture | None:
         for o, name in enumerate(traces.outputs)
     ]
     caption = (
-        f"Decoded by {find_key(traces.methods[0]).label} at samples that were not used for training "
-        "(first repeat of "
-        "the cross-validation), beside the truth. Good decoding follows peaks and their height; a decoder that "
-        "knows little stays near the mean."
+        f"Decoded by {find_key(traces.methods[0]).label} at samples that were not used for training (first "
+        "repeat of the cross-validation), beside the truth. Good decoding follows peaks and their height; "
+        "a decoder that knows little stays near the mean."
     )
-    if traces.sd is not None:
+    if traces.classes:
+        caption = (
+            caption.partition("Good decoding")[0] + "Good decoding stays on the true class within a trial."
+        )
+    if traces.has_band(0):
         caption += " The band is one standard deviation of the predictive distribution."
     return Picture("traces", "Decoded against true", caption, panels, trace_keys(traces))
 
@@ -56,12 +59,12 @@ def trace_keys(traces: Traces) -> list[Key]:
 
 def _plot_trace(axes: Any, traces: Traces, output: int, part: slice) -> None:
     time, color = traces.time[part], find_key(traces.methods[0]).color
-    broken = np.flatnonzero(np.diff(time) > 1.5 * traces.bin_width) + 1
+    broken = np.flatnonzero(np.diff(time) > 1.5 * traces.interval) + 1
     step = {"drawstyle": "steps-mid"} if traces.classes else {}
     for piece in np.split(np.arange(len(time)), broken):
         rows = np.arange(part.start, part.stop)[piece]
         decoded = traces.predicted[0, output, rows]
-        if traces.sd is not None:
+        if traces.sd is not None and traces.has_band(0):
             sd = traces.sd[0, output, rows]
             axes.fill_between(time[piece], decoded - sd, decoded + sd, color=color, alpha=0.18, lw=0)
         axes.plot(time[piece], traces.target[output, rows], color=TRUE, lw=2.4, **step)
@@ -95,8 +98,8 @@ def draw_plane(comparison: Comparison) -> Picture | None:
     )
     caption = (
         f"Paths {what}; gray is true, the circle is the start. Decoded paths that end near the true ones "
-        "mean that "
-        "direction and size are right; paths of the right shape that are too short mean shrinkage to the mean."
+        "mean that direction and size are right; paths of the right shape that are too short mean "
+        "shrinkage to the mean."
     )
     return Picture("plane", "The path in the plane", caption, panels, trace_keys(traces))
 
@@ -109,7 +112,7 @@ def _choose_paths(traces: Traces) -> list[tuple[str, np.ndarray]]:
         some = trials[np.unique(np.linspace(0, len(trials) - 1, 8).round().astype(int))]
         return [(f"trial {t}", np.flatnonzero((traces.trial == t) & usable)) for t in some]
     rows = np.flatnonzero(usable)
-    size = max(2, round(5.0 / traces.bin_width))
+    size = max(2, round(5.0 / traces.interval))
     starts = np.unique(np.linspace(0, max(0, len(rows) - size), 4).round().astype(int))
     return [(f"from {traces.time[rows[s]]:.0f} s", rows[s : s + size]) for s in starts if len(rows)]
 
@@ -152,12 +155,10 @@ def draw_rates(comparison: Comparison) -> Picture:
         ),
     ]
     caption = (
-        f"Left: channels in order of their rate; {n_silent} silent ones are not drawn. Diamonds are "
-        "active only in "
-        "part of the session: the unit was lost, or its template fits only sometimes. Right: variance "
-        "over mean of "
-        "the counts in a bin; 1 is a Poisson process, far above 1 a channel that bursts, drifts or follows the "
-        "movement strongly, far below 1 a regular one or an artifact."
+        f"Left: channels in order of their rate; {n_silent} silent ones are not drawn. Diamonds are active "
+        "only in part of the session: the unit was lost, or its template fits only sometimes. Right: "
+        "variance over mean of the counts in a bin; 1 is a Poisson process, far above 1 a channel that "
+        "bursts, drifts or follows the movement strongly, far below 1 a regular one or an artifact."
     )
     return Picture("rates", "Rates", caption, panels)
 
@@ -205,8 +206,8 @@ def draw_trials(comparison: Comparison) -> Picture | None:
     window = comparison.summary["session"]["n_lags"] * comparison.summary["session"]["bin_width"]
     panel = Panel("trial lengths", alt, partial(_plot_lengths, length=length, window=window), (4.6, 2.4))
     caption = (
-        f"The dashed line is the window of one sample, {window:g} s: trials shorter than that give no sample. "
-        "A few trials much longer than the rest are worth a look; the animal may have paused."
+        f"The dashed line is the window of one sample, {window:g} s: trials shorter than that give no "
+        "sample. A few trials much longer than the rest are worth a look; the animal may have paused."
     )
     return Picture("trials", "Trials", caption, [panel])
 
@@ -246,10 +247,10 @@ def draw_raster(comparison: Comparison) -> Picture | None:
     rows = f"in order of {printable(by)} (lines divide its values)" if by else "in order of time"
     caption = (
         f"Spikes of the {len(panels)} channels with the largest weight; one row per trial, {rows}. Time 0: "
-        f"{printable(session.attrs['alignment'])}. A tuned channel changes its rate before or after 0, "
-        "and changes "
-        "it differently between conditions; a channel that looks the same everywhere owes its weight to something "
-        "else, such as pairing with another channel. Blank stretches lie outside the trial."
+        f"{printable(session.attrs['alignment'])}. A tuned channel changes its rate before or after 0, and "
+        "changes it differently between conditions; a channel that looks the same everywhere owes its "
+        "weight to something else, such as pairing with another channel. Blank stretches lie outside the "
+        "trial."
     )
     return Picture("raster", "Spikes around movement onset", caption, panels)
 

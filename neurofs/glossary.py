@@ -8,24 +8,24 @@ GLOSSARY = [
     {
         "term": "Channel, lag, feature",
         "text": (
-            "A feature is the spike count of one channel at one lag. A positive lag means that the spikes"
-            " come before the movement; lag 0 is the bin of the movement itself."
+            "A feature is the spike count of one channel at one lag. A positive lag means that the spikes "
+            "come before the movement; lag 0 is the bin of the movement itself."
         ),
         "formula": "",
     },
     {
         "term": "Fold, repeat",
         "text": (
-            "The session is cut into folds of whole trials or blocks; each fold is decoded once by a "
-            "model that was trained on the others. A repeat does it again with another order."
+            "The session is cut into folds of whole trials or blocks; each fold is decoded once by a model "
+            "that was trained on the others. A repeat does it again with another order."
         ),
         "formula": "",
     },
     {
         "term": "MSE, mean squared error",
         "text": (
-            "Mean squared distance of decoded ĝ and true g over the test samples; in squared units of the"
-            " target."
+            "Mean squared distance of decoded ĝ and true g over the test samples; in squared units of the "
+            "target."
         ),
         "formula": "MSE = mean (g − ĝ)²",
     },
@@ -33,8 +33,8 @@ GLOSSARY = [
         "term": "R²",
         "text": (
             "Share of the target's variance in the test samples that is decoded. 1 is perfect, 0 is as "
-            "good as knowing the mean of the test samples, and it is negative when the decoder does worse"
-            " than that."
+            "good as knowing the mean of the test samples, and it is negative when the decoder does worse "
+            "than that."
         ),
         "formula": "R² = 1 − Σ (g − ĝ)² / Σ (g − mean g)²",
     },
@@ -49,24 +49,24 @@ GLOSSARY = [
     {
         "term": "r",
         "text": (
-            "Pearson's correlation of decoded and true values. Blind to errors of scale and offset, so "
-            "never below what R² tells."
+            "Pearson's correlation of decoded and true values. Blind to errors of scale and offset, which "
+            "R² counts."
         ),
         "formula": "r = cov(g, ĝ) / (sd g · sd ĝ)",
     },
     {
         "term": "Accuracy, balanced accuracy",
         "text": (
-            "Share of samples whose class is right; balanced: the mean of that share over classes, so "
-            "that frequent classes do not count more."
+            "Share of samples whose class is right; balanced: the mean of that share over classes, so that "
+            "frequent classes do not count more."
         ),
         "formula": "balanced accuracy = mean over classes of (right in class / samples of class)",
     },
     {
         "term": "Chance",
         "text": (
-            "What the same decoder reaches when the target is shifted against the spikes by many seconds."
-            " It is measured here, not assumed."
+            "What the same decoder reaches when the target is shifted against the spikes by many seconds. "
+            "It is measured here, not assumed."
         ),
         "formula": "p = (1 + shifts at least as good) / (1 + shifts)",
     },
@@ -94,16 +94,15 @@ GLOSSARY = [
         "term": "Weight",
         "text": (
             "How much a selector lets a feature count. RGS learns it from the leave-one-out error of "
-            "nearest-neighbor regression: neighbors are close when they agree in the features that "
-            "matter."
+            "nearest-neighbor regression: neighbors are close when they agree in the features that matter."
         ),
         "formula": "distance² = Σ_f w_f² (x_f − x'_f)²",
     },
     {
         "term": "Rank, chosen n",
         "text": (
-            "Features in order of their weight; n is the number of best features in use, chosen inside "
-            "the training part."
+            "Features in order of their weight; n is the number of best features in use, chosen inside the "
+            "training part."
         ),
         "formula": "",
     },
@@ -111,8 +110,8 @@ GLOSSARY = [
         "term": "Stability",
         "text": "Agreement of the sets selected in different folds, corrected for chance (Nogueira).",
         "formula": (
-            "1 − mean_f [M/(M−1) · p_f (1 − p_f)] / [(n/N)(1 − n/N)], p_f: share of M sets with feature f"
-            " of N"
+            "1 − mean_f [M/(M−1) · p_f (1 − p_f)] / [(n/N)(1 − n/N)], p_f: share of M sets with feature f "
+            "of N"
         ),
     },
     {
@@ -123,8 +122,8 @@ GLOSSARY = [
     {
         "term": "Presence",
         "text": (
-            "Share of 20 equal parts of the session in which a channel has spikes; below 0.8 it is called"
-            " active in part."
+            "Share of 20 equal parts of the session in which a channel has spikes; below 0.8 it is called "
+            "active in part."
         ),
         "formula": "",
     },

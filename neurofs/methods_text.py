@@ -84,11 +84,10 @@ def _features(comparison: Comparison) -> str:
     dropped = sum(s["dropped"].values())
     return (
         f"Features. {counts} in bins of {width:g} ms. A sample consists of the counts of all channels in "
-        f"{_plural(n_lags, 'bin')}, at lags of {first:g} to {first + (n_lags - 1) * width:g} ms "
-        "(positive: spikes precede "
-        f"the target), that is {s['n_channels'] * n_lags:,} features. No window crosses the edge of a "
-        "trial or a gap in "
-        f"the recording. {s['n_samples']:,} samples were used; {dropped:,} bins were not.{more}"
+        f"{_plural(n_lags, 'bin')}, at lags of {first:g} to {first + (n_lags - 1) * width:g} ms (positive: "
+        f"spikes precede the target), that is {s['n_channels'] * n_lags:,} features. No window crosses the "
+        f"edge of a trial or a gap in the recording. {s['n_samples']:,} samples were used; {dropped:,} bins "
+        f"were not.{more}"
     )
 
 
@@ -109,8 +108,8 @@ def _selection(comparison: Comparison) -> str:
     return (
         f"Selection and decoding. Channel × lag features were ranked by {_join(described)}.{own} For each "
         "ranking, soft k-nearest-neighbor regression decoded the target from the best n features"
-        f"{' with ' + _join(fixed) if fixed else ''}; neighbors at squared distance d count in proportion to "
-        f"exp(−d/β), β in units of their mean distance {cite('navot2005')}. {chosen} "
+        f"{' with ' + _join(fixed) if fixed else ''}; neighbors at squared distance d count in proportion "
+        f"to exp(−d/β), β in units of their mean distance {cite('navot2005')}. {chosen} "
         f"{'were' if ',' in chosen or 'and' in chosen else 'was'} chosen on inner hold-outs of the training "
         f"part. {_others(comparison)}"
     )
@@ -152,10 +151,8 @@ def _folds(comparison: Comparison) -> str:
     )
     return (
         f"Cross-validation. {c.n_splits} folds of {unit}{again}; training samples whose window overlaps a "
-        "test window were "
-        f"left out, and {verdict}. Ranking, scaling and every choice were made on the training part "
-        "alone. All methods "
-        "saw the same folds."
+        f"test window were left out, and {verdict}. Ranking, scaling and every choice were made on the "
+        "training part alone. All methods saw the same folds."
     )
 
 
@@ -168,8 +165,8 @@ def _scoring(comparison: Comparison) -> str:
     )
     text = (
         f"Statistics. Performance is {name}, the mean over "
-        f"{'folds' if metric == 'accuracy' else 'folds and outputs'}. "
-        f"Intervals are 95 % and allow for overlapping training sets {cite('nadeau2003')}."
+        f"{'folds' if metric == 'accuracy' else 'folds and outputs'}. Intervals are 95 % and allow for "
+        f"overlapping training sets {cite('nadeau2003')}."
     )
     if comparison.summary["tests"]:
         works = cite("nadeau2003", "holm1979")
@@ -187,9 +184,8 @@ def _null(comparison: Comparison) -> str:
     shifts = [abs(s) for null in nulls for s in null["shifts"]]
     span = f" by {min(shifts):.1f} to {max(shifts):.1f} s" if shifts else ""
     return (
-        f"Null control. Chance was measured by decoding the target shifted against the spikes{span} ({n} "
-        "shifts, ends cut "
-        f"off) {cite('harris2020')}."
+        "Null control. Chance was measured by selecting and decoding anew with the target shifted against "
+        f"the spikes{span} ({n} shifts, ends cut off) {cite('harris2020')}."
     )
 
 

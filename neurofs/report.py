@@ -96,8 +96,8 @@ def render_page(title: str, body: str, styles: Styles, contents: list[tuple[str,
     css = render_variables() + (templates / "report.css").read_text(encoding="utf-8") + styles.render()
     js = (templates / "report.js").read_text(encoding="utf-8")
     policy = (
-        f"default-src 'none'; script-src '{_hash(js)}'; style-src '{_hash(css)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src '{_hash(js)}'; style-src '{_hash(css)}'; img-src data:; base-uri "
+        "'none'; form-action 'none'"
     )
     page = _environment().get_template("page.html")
     return page.render(
@@ -230,31 +230,30 @@ def _describe_run(summary: dict[str, Any]) -> str:
     trials = f"{s['n_trials']} trials, " if s["n_trials"] else ""
     return (
         f"{s['n_channels']} channels × {s['n_lags']} lags of {1000 * s['bin_width']:g} ms; "
-        f"{trials}{s['n_samples']:,} samples "
-        f"in {s['duration']:.0f} s. Target: {outputs}."
+        f"{trials}{s['n_samples']:,} samples in {s['duration']:.0f} s. Target: {outputs}."
     )
 
 
 def _list_numbers(summary: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the numbers of the headline in order, with what each one is."""
-    shown = []
-    for key in ("reference", "best", "all", "rival", "chance"):
-        number = summary["headline"]["numbers"].get(key)
+    """Return the numbers of the headline in order; the best pipeline only if it is not the reference itself."""
+    numbers = summary["headline"]["numbers"]
+    keys = ["reference", "best", "all", "rival", "chance"]
+    if (numbers.get("best") or {}).get("method") == (numbers.get("reference") or {}).get("method"):
+        keys.remove("best")
+    return [_show_number(key, numbers.get(key)) for key in keys]
+
+
+def _show_number(key: str, number: dict[str, Any] | None) -> dict[str, Any]:
+    """Return a number with what it is."""
+    if number is None:
         label = {"all": "All features", "rival": "Best rival", "chance": "Chance"}.get(key, key)
-        if number is None:
-            shown.append(
-                {"key": key, "label": label, "mean": None, "low": None, "high": None, "detail": "not run"}
-            )
-            continue
-        n = f"{number['n']:g} features" if number.get("n") is not None else ""
-        method = name_method(number["method"]) if number.get("method") else ""
-        detail = (
-            "mean of shifted targets" if key == "chance" else ", ".join(part for part in (method, n) if part)
-        )
-        low = number.get("low") if number.get("high") is not None and key != "chance" else None
-        shown.append({**number, "key": key, "low": low, "detail": detail})
-    same = {n["key"]: n.get("method") for n in shown}
-    return [n for n in shown if not (n["key"] == "best" and n.get("method") == same["reference"])]
+        return {"key": key, "label": label, "mean": None, "low": None, "high": None, "detail": "not run"}
+    if key == "chance":
+        limit = f"; 95 % of them below {format_number(number['high'])}" if number["high"] is not None else ""
+        return {**number, "key": key, "low": None, "detail": f"mean of shifted targets{limit}"}
+    n = f"{number['n']:g} features" if number.get("n") is not None else ""
+    detail = ", ".join(part for part in (name_method(number["method"]), n) if part)
+    return {**number, "key": key, "detail": detail}
 
 
 def _judge(summary: dict[str, Any]) -> list[dict[str, str]]:

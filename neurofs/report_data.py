@@ -84,17 +84,19 @@ def pack_traces(traces: Traces) -> dict[str, Any]:
                 "label": printable(find_key(method).label),
                 "color": THEME[find_key(method).color],
                 "predicted": [_pack(values, "<f4") for values in traces.predicted[m]],
-                "sd": None if traces.sd is None else [_pack(values, "<f4") for values in traces.sd[m]],
+                "sd": [_pack(values, "<f4") for values in traces.sd[m]]
+                if traces.sd is not None and traces.has_band(m)
+                else None,
             }
             for m, method in enumerate(traces.methods)
         ],
         "outputs": [printable(name) for name in traces.outputs],
         "units": [printable(unit) for unit in traces.units],
         "classes": [printable(name) for name in traces.classes],
-        "bin_width": traces.bin_width,
+        "interval": traces.interval,
         "stretch": STRETCH,
         "has_trials": has_trials,
-        "trial_length": float(np.median(lengths) * traces.bin_width) if has_trials else None,
+        "trial_length": float(np.median(lengths) * traces.interval) if has_trials else None,
         "summed": traces.is_velocity,
         "plane": path_labels(traces) if len(traces.outputs) == 2 and not traces.classes else None,
     }

@@ -121,8 +121,8 @@ def _draw_wins(done: Mapping[str, Comparison]) -> Picture | None:
     alt = f"Winning percentage of {reference} over all folds of {len(done)} sessions"
     caption = (
         f"Share of all folds of all sessions in which {reference} decodes better than each rival with the "
-        "same number "
-        "of features. 50 % is a draw. Sessions that tried other numbers of features are interpolated."
+        "same number of features. 50 % is a draw. Sessions that tried other numbers of features are "
+        "interpolated."
     )
     return Picture(
         "all-wins",
@@ -178,9 +178,9 @@ def _draw_scores(done: Mapping[str, Comparison]) -> Picture | None:
     if not panels:
         return None
     caption = (
-        "One row per session, one mark per method, the mean over folds and outputs. Sessions differ in "
-        "how hard they "
-        "are; what counts is the order of the marks within each row, and whether it is the same in all."
+        "One row per session, one mark per method, the mean over folds and outputs. Sessions differ in how "
+        "hard they are; what counts is the order of the marks within each row, and whether it is the same "
+        "in all."
     )
     numbers = Table("Scores of each method in each session", ("session", "method", "score", "value"), rows)
     keys = [Key(k.label, k.color, k.marker or "|", "") for k in map(find_key, methods)]
@@ -220,10 +220,8 @@ def _draw_lags(done: Mapping[str, Comparison]) -> Picture | None:
     ]
     caption = (
         "Share of the weight at each lag, of the first selector of each session (thin lines); the thick "
-        "line is their "
-        "mean where the sessions have the same lags. A peak at the same lag in all sessions is a finding; "
-        "a peak that "
-        "moves from session to session is not."
+        "line is their mean where the sessions have the same lags. A peak at the same lag in all sessions "
+        "is a finding; a peak that moves from session to session is not."
     )
     panel = Panel(
         "", f"Share of weight by lag in {len(profiles)} sessions", partial(_plot_lags, profiles=profiles)

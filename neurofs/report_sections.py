@@ -128,8 +128,8 @@ def _features(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     yield _picture(draw_curves(comparison), draw, missing)
     yield {"what": "table", "item": _method_table(comparison), "sortable": True, "id": "methods-table"}
     yield _note(
-        "Every method at its own choice of n (the median over folds is shown), made inside the training part. "
-        "Weighted: folds in which the choice was to weigh distances. p and lost folds compare with "
+        "Every method at its own choice of n (the median over folds is shown), made inside the training "
+        "part. Weighted: folds in which the choice was to weigh distances. p and lost folds compare with "
         f"{name_method(comparison.summary['reference'])}, on the same folds."
     )
     yield from _note_failed(comparison)
@@ -247,8 +247,8 @@ def _channels(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     yield {"what": "table", "item": table, "sortable": True, "id": "channels-table"}
     yield _note(
         f"Weight by {by}: summed over lags, mean over folds and outputs. Stability: share of folds and "
-        "outputs in which "
-        f"the channel is among the best {find_n(comparison)} features at any lag. Click a column to sort."
+        f"outputs in which the channel is among the best {find_n(comparison)} features at any lag. Click a "
+        "column to sort."
     )
     yield _picture(
         draw_lags(comparison),
@@ -262,7 +262,9 @@ def _channels(comparison: Comparison, draw: Draw) -> Iterator[Block]:
 
 def _trust(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     yield _picture(
-        draw_stability(comparison), draw, "No stability: it takes at least two folds and a selector."
+        draw_stability(comparison),
+        draw,
+        "No stability: it takes two folds or more, and a selector that leaves features out.",
     )
     missing = (
         "No null control was run (n_shifts = 0): chance is not known. Do not publish the scores without it."

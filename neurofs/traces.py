@@ -26,8 +26,12 @@ class Traces:
     outputs: list[str]
     units: list[str]
     classes: list[str]
-    bin_width: float
+    interval: float
     n_left_out: int
+
+    def has_band(self, method: int) -> bool:
+        """Whether a method says how sure it is."""
+        return self.sd is not None and bool(np.isfinite(self.sd[method]).any())
 
     @property
     def is_velocity(self) -> bool:
@@ -56,9 +60,14 @@ def get_traces(comparison: Comparison) -> Traces | None:
         outputs=[str(o) for o in kept["output"].values],
         units=[str(o["unit"]) for o in comparison.summary["session"]["outputs"]],
         classes=[str(c) for c in comparison.summary["session"]["classes"]],
-        bin_width=float(comparison.summary["session"]["bin_width"]),
+        interval=_find_interval(kept["time"].values, float(comparison.summary["session"]["bin_width"])),
         n_left_out=max(0, table.sizes["time"] - MAX_ROWS),
     )
+
+
+def _find_interval(time: np.ndarray, bin_width: float) -> float:
+    """Return the seconds between samples: a bin, or the step between samples where that is larger."""
+    return max(bin_width, round(float(np.median(np.diff(time))), 9)) if len(time) > 1 else bin_width
 
 
 def _choose_methods(comparison: Comparison) -> list[str]:
@@ -91,4 +100,4 @@ def find_path(traces: Traces, values: np.ndarray) -> np.ndarray:
     >>> find_path(still, np.array([[1.0, 2.0], [0.0, 1.0]])).round(3).tolist()
     [[0.1, 0.3], [0.0, 0.1]]
     """
-    return np.cumsum(values, axis=1) * traces.bin_width if traces.is_velocity else values
+    return np.cumsum(values, axis=1) * traces.interval if traces.is_velocity else values

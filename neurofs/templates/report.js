@@ -281,7 +281,7 @@
     const time = new Float64Array(bytes(data.time)), trial = new Int32Array(bytes(data.trial));
     const truth = data.target.map(floats);
     const methods = data.methods.map((m) => ({ ...m, predicted: m.predicted.map(floats), sd: m.sd ? m.sd.map(floats) : null }));
-    const first = time[0], last = time[time.length - 1] + data.bin_width;
+    const first = time[0], last = time[time.length - 1] + data.interval;
     const state = { method: 0, start: first, stop: Math.min(last, first + data.stretch * clamp(innerWidth / 1000, 0.35, 1)), at: -1 };
     const select = role("method"), scroll = role("scroll"), readout = role("readout");
     methods.forEach((m, i) => { make("option", m.label, select).value = String(i); });
@@ -331,7 +331,7 @@
       let open = false;
       for (let i = from; i <= to; i++) {
         if (!Number.isFinite(values[i])) { open = false; continue; }
-        if (open && time[i] - time[i - 1] > 1.5 * data.bin_width) open = false;
+        if (open && time[i] - time[i - 1] > 1.5 * data.interval) open = false;
         const x = view.x(time[i]), y = view.y(values[i]);
         if (open) { if (data.classes.length) pen.lineTo(x, view.y(values[i - 1])); pen.lineTo(x, y); } else pen.moveTo(x, y);
         open = true;
@@ -340,7 +340,7 @@
     }
     function band(pen, view, mean, sd, from, to) {
       for (let i = from; i < to; i++) {
-        if (time[i + 1] - time[i] > 1.5 * data.bin_width || !Number.isFinite(mean[i] + mean[i + 1] + sd[i] + sd[i + 1])) continue;
+        if (time[i + 1] - time[i] > 1.5 * data.interval || !Number.isFinite(mean[i] + mean[i + 1] + sd[i] + sd[i + 1])) continue;
         pen.beginPath();
         pen.moveTo(view.x(time[i]), view.y(mean[i] + sd[i])); pen.lineTo(view.x(time[i + 1]), view.y(mean[i + 1] + sd[i + 1]));
         pen.lineTo(view.x(time[i + 1]), view.y(mean[i + 1] - sd[i + 1])); pen.lineTo(view.x(time[i]), view.y(mean[i] - sd[i]));
@@ -372,7 +372,7 @@
         let j = i;
         while (j + 1 < time.length && trial[j + 1] === trial[i]) j++;
         if (trial[i] % 2 === 0) {
-          const a = Math.max(LEFT, view.x(time[i])), b = Math.min(view.canvas.clientWidth - 8, view.x(time[j] + data.bin_width));
+          const a = Math.max(LEFT, view.x(time[i])), b = Math.min(view.canvas.clientWidth - 8, view.x(time[j] + data.interval));
           pen.fillStyle = color("--c2"); pen.globalAlpha = 0.28;
           if (b > a) pen.fillRect(a, TOP, b - a, floor - TOP);
           pen.globalAlpha = 1;
@@ -403,7 +403,7 @@
       for (const i of rows) {
         const a = sets[0][i], b = sets[1][i];
         if (!Number.isFinite(a + b)) continue;
-        if (data.summed) { x += a * data.bin_width; y += b * data.bin_width; points.push([x, y]); } else points.push([a, b]);
+        if (data.summed) { x += a * data.interval; y += b * data.interval; points.push([x, y]); } else points.push([a, b]);
       }
       return points;
     }
@@ -439,7 +439,7 @@
     }
 
     function show(start, length) {
-      const span = clamp(length, Math.min(last - first, 4 * data.bin_width), last - first);
+      const span = clamp(length, Math.min(last - first, 4 * data.interval), last - first);
       state.start = clamp(start, first, last - span);
       state.stop = state.start + span;
       scroll.value = last - first > span ? Math.round(1000 * (state.start - first) / (last - first - span)) : 0;
@@ -464,7 +464,7 @@
       let a = i, b = i;
       while (a > 0 && trial[a - 1] === trial[i]) a--;
       while (b + 1 < time.length && trial[b + 1] === trial[i]) b++;
-      show(time[a] - data.bin_width, time[b] - time[a] + 3 * data.bin_width);
+      show(time[a] - data.interval, time[b] - time[a] + 3 * data.interval);
       read(a);
     }
     const typical = () => data.trial_length || data.stretch;
@@ -485,7 +485,7 @@
       canvas.addEventListener("pointermove", (event) => {
         const perPixel = span() / (canvas.clientWidth - LEFT - 8);
         if (grabbed) show(grabbed.start - (event.clientX - grabbed.x) * perPixel, span());
-        else read(rowAt(view.t(event.clientX - canvas.getBoundingClientRect().left) + data.bin_width / 2));
+        else read(rowAt(view.t(event.clientX - canvas.getBoundingClientRect().left) + data.interval / 2));
       });
       canvas.addEventListener("pointerleave", () => { state.at = -1; views.forEach(drawTrace); });
       canvas.addEventListener("wheel", (event) => { if (event.ctrlKey) { event.preventDefault(); zoom(event.deltaY > 0 ? 1.25 : 0.8); } }, { passive: false });
