@@ -23,9 +23,10 @@ import numpy as np
 import pandas as pd
 from sklearn.tree import DecisionTreeClassifier
 
+from neurofs.reproduce.claims import make_claim
 from neurofs.selectors import Focus1, Focus2, MutualInformationGreedy, SimpleGreedy, WeightedGreedy
 
-__all__ = ["MINUTES", "check_claims", "list_concepts", "plot", "render", "run"]
+__all__ = ["MINUTES", "check_claims", "claims", "list_concepts", "plot", "render", "run"]
 
 MINUTES = 3
 EXAMPLE = (["010100", "110010", "101111", "011000", "101001", "100101"], "+++---")
@@ -229,6 +230,11 @@ def _mean(table: pd.DataFrame, part: str, quantity: str) -> pd.Series:
     """Return the mean by method and x."""
     kept = table[(table["part"] == part) & table["quantity"].str.startswith(quantity)]
     return kept.groupby(["method", "x"])["value"].mean()
+
+
+def claims(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the claims as records, for the page of all experiments."""
+    return [make_claim(claim, "sections 5 and 7", found, held) for claim, found, held in check_claims(table)]
 
 
 def check_claims(table: pd.DataFrame) -> Iterator[tuple[str, str, bool]]:

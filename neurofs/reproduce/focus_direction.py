@@ -20,11 +20,12 @@ import numpy as np
 import pandas as pd
 
 from neurofs.errors import InputError
+from neurofs.reproduce.claims import make_claim
 from neurofs.reproduce.direction import read_direction
 from neurofs.samples import Samples
 from neurofs.selectors import Focus2, InfoGain, MutualInformationGreedy, Random, SimpleGreedy, WeightedGreedy
 
-__all__ = ["MINUTES", "check_claims", "plot", "render", "run", "shuffle_trials"]
+__all__ = ["MINUTES", "check_claims", "claims", "plot", "render", "run", "shuffle_trials"]
 
 MINUTES = 1
 RECORDING = "chewie_20131003_m1.npz"
@@ -126,6 +127,14 @@ def _means(table: pd.DataFrame, target: str, value: str) -> pd.DataFrame:
 def _rival(table: pd.DataFrame, method: str, n: int | None = None) -> float:
     part = table[(table["target"] == "direction") & (table["method"] == method)]
     return float((part if n is None else part[part["events"] == n])["accuracy"].mean())
+
+
+def claims(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the claims as records, for the page of all experiments."""
+    return [
+        make_claim(claim, "not published for recordings", found, held)
+        for claim, found, held in check_claims(table)
+    ]
 
 
 def check_claims(table: pd.DataFrame) -> Iterator[tuple[str, str, bool]]:

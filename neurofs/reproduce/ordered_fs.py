@@ -21,9 +21,10 @@ import pandas as pd
 from scipy.special import ndtr, owens_t
 
 from neurofs import kernels_beam
+from neurofs.reproduce.claims import make_claim
 from neurofs.selectors import OrderedFS, StandardWrap
 
-__all__ = ["MINUTES", "check_claims", "disagreement", "draw", "plot", "render", "run"]
+__all__ = ["MINUTES", "check_claims", "claims", "disagreement", "draw", "plot", "render", "run"]
 
 MINUTES = 8
 NOISE = 0.3
@@ -156,6 +157,11 @@ def _is_clear(lead: tuple[float, float]) -> bool:
 
 def _text(lead: tuple[float, float]) -> str:
     return f"{lead[0]:+.3f} ± {lead[1]:.3f}"
+
+
+def claims(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the claims as records, for the page of all experiments."""
+    return [make_claim(claim, "figures 2 to 6", found, held) for claim, found, held in check_claims(table)]
 
 
 def check_claims(table: pd.DataFrame) -> Iterator[tuple[str, str, bool]]:
