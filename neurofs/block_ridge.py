@@ -23,8 +23,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 __all__ = [
     "BlockLoss",
@@ -85,30 +84,55 @@ def block_residuals(P: np.ndarray, alpha: np.ndarray, edges: np.ndarray) -> np.n
 
 def inverse(H: np.ndarray) -> np.ndarray:
     """Return the inverse of a symmetric positive definite matrix, which is overwritten."""
-    factor, info = dpotrf(H, lower=1, overwrite_a=1)
-    if info == 0:
-        factor, info = dpotri(factor, lower=1, overwrite_c=1)
+    lower, info = dpotri(_factorise(H), lower=1, overwrite_c=1)
     if info != 0:
         raise np.linalg.LinAlgError("the kernel matrix is not positive definite")
-    lower = np.tril(factor)
-    return lower + np.tril(lower, -1).T
+    full = lower + lower.T
+    full.flat[:: len(full) + 1] *= 0.5
+    return full
+
+
+def _factorise(H: np.ndarray) -> np.ndarray:
+    """Return the lower Cholesky factor of a symmetric matrix, zeros above it; H is overwritten."""
+    factor, info = dpotrf(H.T, lower=1, overwrite_a=1)
+    if info != 0:
+        raise np.linalg.LinAlgError("the kernel matrix is not positive definite")
+    return factor
+
+
+def _solve(factor: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+    """Solve with a factor of `_factorise`; hundreds of small blocks do not need the checks of SciPy."""
+    return dpotrs(factor, rhs, lower=1)[0]
 
 
 def leave_block_out(
     Z: np.ndarray, Y: np.ndarray, linear: float, ridge: float, edges: np.ndarray, scored: np.ndarray
 ) -> BlockLoss:
-    """Return the loss and its gradient; matrix products with the rows are made in the precision of `Z`."""
-    G = (Z @ Z.T).astype(np.float64)
-    norms = G.diagonal().copy()
-    near = 1.0 / (1.0 + np.maximum(norms[:, None] + norms[None, :] - 2.0 * G, 0.0))
-    H = near + linear * G + 1.0
+    """Return the loss and its gradient; all but the inverse and what it multiplies is in the precision of `Z`."""
+    G = Z @ Z.T
+    near = _nearness(G)
+    H = (near + Z.dtype.type(linear) * G).astype(np.float64)
+    H += 1.0
     H.flat[:: len(H) + 1] += ridge
     P = inverse(H)
     loss, M = _loss_and_slope(P, P @ Y, edges, scored)
-    A = -M * near * near
-    B = (2.0 * (linear * M - 2.0 * A)).astype(Z.dtype)
-    B.flat[:: len(B) + 1] += (4.0 * A.sum(axis=1)).astype(Z.dtype)
-    return BlockLoss(loss, B @ Z, float(np.sum(M * G)), float(np.trace(M)))
+    d_ridge, M = float(np.trace(M)), M.astype(Z.dtype, copy=False)
+    near *= near
+    near *= M  # −A
+    B = Z.dtype.type(2.0 * linear) * M
+    B += 4 * near
+    B.flat[:: len(B) + 1] -= 4 * near.sum(axis=1)
+    return BlockLoss(loss, B @ Z, float(np.vdot(M, G)), d_ridge)
+
+
+def _nearness(G: np.ndarray) -> np.ndarray:
+    """Return 1 / (1 + d) from the inner products of the rows with each other."""
+    norms, d = G.diagonal(), -2 * G
+    d += norms[:, None]
+    d += norms[None, :]
+    np.maximum(d, 0, out=d)
+    d += 1
+    return np.reciprocal(d, out=d)
 
 
 def _loss_and_slope(
@@ -116,8 +140,8 @@ def _loss_and_slope(
 ) -> tuple[float, np.ndarray]:
     """Return the loss and M = ∂loss/∂K."""
     n, n_outputs = alpha.shape
-    parts = [(a, b, cho_factor(P[a:b, a:b])) for a, b in pairwise(edges)]
-    residuals = np.concatenate([cho_solve(factor, alpha[a:b]) for a, b, factor in parts])
+    parts = [(a, b, _factorise(P[a:b, a:b].copy())) for a, b in pairwise(edges)]
+    residuals = np.concatenate([_solve(factor, alpha[a:b]) for a, b, factor in parts])
     residuals_scored = np.where(scored[:, None], residuals, 0.0)
     total = float(np.sum(residuals_scored**2))
     n_scored = int(scored.sum()) * n_outputs
@@ -128,7 +152,7 @@ def _loss_and_slope(
     v = np.empty((n, len(parts), n_outputs))
     for i, (a, b, factor) in enumerate(parts):
         columns = P[:, a:b]
-        u[:, i] = columns @ cho_solve(factor, slope[a:b])
+        u[:, i] = columns @ _solve(factor, slope[a:b])
         v[:, i] = alpha - columns @ residuals[a:b]
     half = u.reshape(n, -1) @ v.reshape(n, -1).T
     return float(np.log(total / n_scored)), -0.5 * (half + half.T)

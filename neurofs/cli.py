@@ -227,7 +227,8 @@ def bench_command(
 def _run_league(recordings: tuple[str, ...], rows: tuple[str, ...], jobs: int, out: Path | None) -> None:
     import time
 
-    from neurofs.bench.league import league_rows, render_league, run_league
+    from neurofs.bench.league import run_league
+    from neurofs.bench.league_table import league_rows, render_league
     from neurofs.bench.row import render_row
 
     start = time.perf_counter()

@@ -242,6 +242,7 @@ RESULT_SOURCES = (
     "metric*.py",
     "selectors/*.py",
     "block_ridge.py",
+    "channel_path.py",
     "decoders.py",
     "evaluate.py",
     "kalman.py",

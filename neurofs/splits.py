@@ -24,6 +24,7 @@ __all__ = [
     "overlap_audit",
     "shift_rows",
     "shuffled_folds",
+    "split_off",
 ]
 
 NULL_SHARE = 5  # a fifth of the samples is cut off at each end, so that every shift compares as many
@@ -205,3 +206,31 @@ def shift_rows(n_rows: int, n_shifts: int) -> tuple[np.ndarray, np.ndarray]:
     half = -(-n_shifts // 2)
     ahead = np.unique(np.round(most * np.arange(1, half + 1) / half).astype(int))
     return np.arange(most, n_rows - most), np.concatenate([[0], ahead, -ahead])[: n_shifts + 1]
+
+
+def split_off(X: Any, fraction: float, groups: Any = None, n_runs: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows to train on and the rows to hold out, about `fraction` of all, once.
+
+    The held-out rows are blocks, or runs of whole trials, spread over the session: at most `n_runs` of them, of
+    at least three rows or one trial. Training rows that share raw data with them are left out.
+
+    >>> train, test = split_off(Samples.from_counts(np.zeros((21, 4)), n_lags=2), 0.3)
+    >>> train, test
+    (array([ 0,  1,  2,  3,  4,  5, 11, 12, 13, 14, 15]), array([ 7,  8,  9, 17, 18, 19]))
+    """
+    if not 0 < fraction < 1:
+        raise ValueError(f"the held-out fraction must be above 0 and below 1; found {fraction!r}")
+    starts, span = _positions(X)
+    blocks = _blocks(starts, groups)
+    n_blocks = int(blocks.max(initial=-1)) + 1
+    if n_blocks < 2:
+        what = "samples" if groups is None else "groups"
+        raise ValueError(f"holding out a part needs at least 2 {what}; found {n_blocks}")
+    shortest = 10 if groups is None else 4
+    runs = np.array_split(np.arange(n_blocks), max(1, min(n_runs, n_blocks // shortest)))
+    held = [run[-min(len(run) - 1, max(1, round(fraction * len(run)))) :] for run in runs]
+    test = np.isin(blocks, np.concatenate(held))
+    apart = count_overlaps(starts, starts[test], span) == 0
+    if not apart.any():
+        raise ValueError(f"no training samples are left outside the gap around {test.sum()} held-out ones")
+    return np.flatnonzero(apart & ~test), np.flatnonzero(test)

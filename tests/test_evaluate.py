@@ -16,7 +16,7 @@ from neurofs.errors import UsageError
 from neurofs.evaluate import HOLDOUTS, run_task
 from neurofs.inspection import inspect_file
 from neurofs.pipeline import prepare
-from neurofs.problem import DECODER_NAMES, RESULT_SOURCES, Problem, Task, list_tasks, task_key
+from neurofs.problem import DECODER_NAMES, KERNEL, RESULT_SOURCES, Problem, Task, list_tasks, task_key
 from neurofs.selectors import SELECTORS
 from neurofs.simulate import simulate_session
 from neurofs.splits import overlap_audit
@@ -171,19 +171,21 @@ def test_no_selector_of_classes_learns_from_test_targets(selector):
     assert_nothing_learned_from_test_targets(problem, Task(selector, 0, 0, 1))
 
 
-@pytest.mark.parametrize("decoder", [name for name in DECODER_NAMES if name != "knn"])
+@pytest.mark.parametrize("decoder", [name for name in DECODER_NAMES if name not in ("knn", "kernel-rgs")])
 def test_no_decoder_learns_from_test_targets(decoder):
     problem = make_problem(selectors=("rgs",), decoder=(decoder,), sizes=(6, 24))
     assert_nothing_learned_from_test_targets(problem, Task("rgs", 0, 0, 1))
 
 
-@pytest.mark.parametrize("method", ["ridge", "kalman"])
-def test_no_baseline_learns_from_test_targets(method):
-    assert_nothing_learned_from_test_targets(make_problem(), Task(method, -1, 0, 1))
+@pytest.mark.parametrize("method", ["ridge", "kalman", KERNEL])
+def test_no_decoder_of_all_features_learns_from_test_targets(method):
+    problem = make_problem(decoder=("kernel-rgs",))
+    assert Task(method, -1, 0, 1) in list_tasks(problem)
+    assert_nothing_learned_from_test_targets(problem, Task(method, -1, 0, 1))
 
 
 def test_every_decoder_by_name_exists():
-    assert {name.replace("-", "_") for name in DECODER_NAMES} - {"auto", "knn"} <= set(DECODERS)
+    assert {name.replace("-", "_") for name in DECODER_NAMES} - {"auto", "knn", "kernel_rgs"} <= set(DECODERS)
 
 
 def test_folds_are_whole_trials_and_pass_the_audit():

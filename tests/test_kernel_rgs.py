@@ -1,10 +1,19 @@
+import tracemalloc
+
 import numpy as np
 import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from neurofs.kernel_decoder import KernelRGSDecoder
+from neurofs.kernel_decoder import KernelRGSDecoder, count_model_rows, needed_memory
 from neurofs.learned_metric import MIXING_STEP, _differentiate, _State, mix_lags, sort_rows
 from neurofs.samples import Samples
-from neurofs.selectors.kernel_rgs import KernelRGS
+from neurofs.selectors.kernel_rgs import KernelRGS, weigh_by_rgs
+from neurofs.selectors.rgs import standardised
+
+
+@parametrize_with_checks([KernelRGS(n_steps=3)])
+def test_scikit_learn(estimator, check):
+    check(estimator)
 
 
 def windows(n_bins=500, n_channels=4, n_lags=5, seed=0):
@@ -86,18 +95,18 @@ def test_the_gradient_of_all_that_is_learned_equals_central_differences():
     edges = np.array([0, 20, 40, len(X)])
     scored = np.ones(len(X), dtype=bool)
     rng = np.random.default_rng(0)
-    state = _State.start(samples, 6.0, mixed=True).moved(0.1 * rng.normal(size=3 + 9 + 3 + 9))
+    state = _State.start(samples, X.var(axis=0), mixed=True).moved(0.1 * rng.normal(size=3 + 3 + 9 + 3 + 9))
     _, gradient = _differentiate(state, X, Y, edges, scored, m=50)
 
     def objective(change):
         at = state.moved(change)
-        penalty = (np.sum(at.channel**2) / 0.4 + np.sum(at.feature**2) / 0.04) / 50
+        penalty = (np.sum(at.channel**2) / 0.4 + np.sum(at.lag**2) / 0.4 + np.sum(at.feature**2) / 0.04) / 50
         return _differentiate(at, X, Y, edges, scored, m=50)[0] + penalty
 
     for i in range(len(gradient)):
         step = 1e-5 * (np.arange(len(gradient)) == i)
         numeric = (objective(step) - objective(-step)) / 2e-5
-        scale = MIXING_STEP if i >= 15 else 1.0  # the mixing moves by a fraction of its change
+        scale = MIXING_STEP if i >= 18 else 1.0  # the mixing moves by a fraction of its change
         assert scale * gradient[i] == pytest.approx(numeric, abs=1e-6)
 
 
@@ -141,6 +150,115 @@ def test_wild_data(kind):
     assert np.isfinite(predicted).all()
     if kind == "constant target":
         np.testing.assert_allclose(predicted, 3.0)
+
+
+def test_classes_are_learned_as_one_output_each():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 8))
+    labels = np.array(["left", "right"])[((X[:, 1] > 0) ^ (X[:, 4] > 0)).astype(int)]
+    selector = KernelRGS(random_state=0, n_steps=30).fit(X, labels)
+    assert set(selector.order_[:2]) == {1, 4}
+    numbers = KernelRGS(random_state=0, n_steps=30).fit(X, (labels == "right").astype(int))
+    np.testing.assert_array_equal(numbers.weights_, selector.weights_)
+    columns = np.column_stack([labels == "left", labels == "right"]).astype(float)
+    by_hand = KernelRGS(random_state=0, n_steps=30).fit(X, columns)
+    np.testing.assert_array_equal(by_hand.weights_, selector.weights_)
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        KernelRGS().fit(X, np.repeat("left", 240))
+
+
+def test_the_search_begins_where_it_is_told():
+    samples, _ = windows(200)
+    variance = np.asarray(samples).astype(float).var(axis=0)
+    weights = np.random.default_rng(0).uniform(0.2, 1.0, 20)
+    state = _State.start(samples, variance, True, weights)
+    np.testing.assert_allclose(state.weights / state.weights[0], weights / weights[0])
+    assert 2 * state.weights**2 @ variance == pytest.approx(1.0)
+    np.testing.assert_allclose(state.feature.reshape(5, 4).sum(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(state.feature.reshape(5, 4).sum(axis=1), 0, atol=1e-12)
+    metric = state.metric(np.zeros(20), np.ones(20, dtype=bool), np.empty(0))
+    again = _State.start(samples, variance, True, metric)
+    np.testing.assert_allclose(again.weights, state.weights)
+
+
+def test_what_a_lone_difference_counts_includes_the_mixing():
+    samples, y = windows(300)
+    metric = KernelRGSDecoder(random_state=0, n_steps=10).fit(samples, y).metric_
+    moved = [np.linalg.norm(mix_lags(row[None], metric.mixing, 4)) for row in np.diag(metric.weights)]
+    np.testing.assert_allclose(metric.feature_weights, np.array(moved) / max(moved))
+
+
+def test_memory_is_counted_before_the_work(monkeypatch):
+    assert count_model_rows(9000, 100, 800, 2e9) == 9000
+    assert count_model_rows(9000, 100, 800, 5e8) == 2000
+    assert 1900 <= count_model_rows(20_000, 40_000, 200, 1.06e9) < 2000
+    samples, y = windows(400)
+    with pytest.raises(ValueError, match=r"needs at least \d+ MB for 396 samples of 20 features"):
+        KernelRGSDecoder(memory_limit=1e6).fit(samples, y)
+    monkeypatch.setattr("neurofs.kernel_decoder.CHOOSING_ROWS", 100)
+    few = KernelRGSDecoder(memory_limit=4e6, n_rows=100, n_steps=5, random_state=0).fit(samples, y)
+    assert 100 <= len(few._rows) < len(samples)
+    assert np.isfinite(few.predict(samples)).all()
+
+
+@pytest.mark.parametrize(("n_samples", "n_model"), [(3000, 3000), (4000, 500)])
+def test_the_count_of_memory_holds(n_samples, n_model, monkeypatch):
+    monkeypatch.setattr("neurofs.kernel_decoder.MOST_ROWS", 3500)
+    monkeypatch.setattr("neurofs.kernel_decoder.LANDMARKS", 500)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_samples, 40)).astype(np.float32)
+    decoder = KernelRGSDecoder(n_steps=2, n_rows=200, random_state=0)
+    tracemalloc.start()
+    decoder.fit(X, X[:, 0])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(decoder._rows) == n_model
+    assert peak <= 1.05 * needed_memory(n_model, n_samples, 40, 200)
+
+
+@pytest.mark.parametrize(("m", "n"), [(50_000, 3), (300, 20_000)], ids=["50,000 rows", "20,000 features"])
+def test_long_and_very_wide_data(m, n, monkeypatch):
+    monkeypatch.setattr("neurofs.kernel_decoder.LANDMARKS", 300)
+    monkeypatch.setattr("neurofs.kernel_decoder.CHOOSING_ROWS", 400)
+    X = np.random.default_rng(0).normal(size=(m, n)).astype(np.float32)
+    y = np.sin(X[:, 0]) + X[:, 1]
+    decoder = KernelRGSDecoder(random_state=0, n_steps=10, n_rows=200).fit(X, y)
+    mean, std = decoder.predict(X[:500], return_std=True)
+    assert np.isfinite(mean).all()
+    assert (std > 0).all()
+    if m > n:
+        assert np.corrcoef(mean, y[:500])[0, 1] > 0.98
+    selector = KernelRGS(random_state=0, n_steps=3, n_rows=100).fit(X, y)
+    assert np.isfinite(selector.weights_).all()
+    assert set(selector.order_[:2]) == {0, 1} or n > m
+
+
+def test_silent_channels_and_one_block():
+    samples, y = windows(300)
+    counts = samples.flat.reshape(-1, 4).copy()
+    counts[:, 3] = 0
+    silent = Samples.from_counts(counts, 5)
+    selector = KernelRGS(random_state=0, n_steps=10).fit(silent, y)
+    assert (selector.weights_.reshape(5, 4)[:, 3] == 0).all()
+    assert (selector.weights_.reshape(5, 4)[:, :3] > 0).all()
+    tiny = samples[:7]
+    assert np.isfinite(KernelRGSDecoder(n_steps=3).fit(tiny, y[:7]).predict(tiny)).all()
+    assert np.isfinite(KernelRGS(n_steps=3).fit(tiny[:4], y[:4]).weights_).all()
+    one_trial = KernelRGS(n_steps=3, random_state=0).fit(samples, y, np.zeros(len(y)))
+    np.testing.assert_array_equal(
+        one_trial.weights_, KernelRGS(n_steps=3, random_state=0).fit(samples, y).weights_
+    )
+
+
+def test_features_are_ordered_by_both_weights():
+    samples, y = windows(150)
+    both = KernelRGS(random_state=0, n_steps=5).fit(samples, y)
+    np.testing.assert_array_equal(both.order_, np.argsort(-both.importances_, kind="stable"))
+    rng = np.random.default_rng(np.random.RandomState(0).randint(2**31))
+    start = weigh_by_rgs(samples, standardised(y[:, None]), None, rng)
+    np.testing.assert_allclose(both.importances_, np.sqrt(both.weights_ * start))
+    alone = KernelRGS(from_rgs=False, random_state=0, n_steps=5).fit(samples, y)
+    np.testing.assert_array_equal(alone.importances_, alone.weights_)
 
 
 def test_landmarks_stand_in_for_all_rows(monkeypatch):

@@ -4,9 +4,11 @@ import pytest
 from sklearn.linear_model import Ridge as SklearnRidge
 
 from neurofs.bench import league
-from neurofs.bench.league import GOALS, ROWS, league_rows, render_league, run_league, run_problem
+from neurofs.bench.league import ROWS, coverage, run_league, run_problem
+from neurofs.bench.league_table import GOALS, KERNEL_RGS, RIVALS, league_rows, render_league, summarise
 from neurofs.bench.recordings import RECORDINGS, Problem
 from neurofs.errors import UsageError
+from neurofs.kernel_decoder import KernelRGSDecoder
 from neurofs.samples import Samples
 from neurofs.tuning import hold_out
 
@@ -23,13 +25,13 @@ def problem():
 
 @pytest.fixture(scope="module")
 def scores(problem):
-    rows = [*GOALS, "ridge", "Kalman", "kNN on best n by correlation"]
+    rows = [*(set(GOALS) - set(KERNEL_RGS)), "ridge", "Kalman", "kNN on best n by correlation"]
     return run_problem(problem, rows, report=lambda line: None)
 
 
 def test_scores_are_tidy_and_nothing_overlaps(scores):
     assert len(scores) == 7 * 5 * 2
-    assert not scores.duplicated(["recording", "decoder", "fold", "output"]).any()
+    assert not scores.duplicated(["recording", "decoder", "fold", "seed", "output"]).any()
     assert (scores["overlaps"] == 0).all()
     assert scores["r2"].between(-1, 1).all()
     own = scores[scores["decoder"] == "ridge"]
@@ -60,10 +62,61 @@ def test_the_best_row_with_weights_meets_the_network(scores):
     assert row.met
 
 
+def test_seeds_are_averaged_and_their_spread_is_told(scores):
+    ridge = scores[scores["decoder"] == "ridge"]
+    seeds = pd.concat([ridge.assign(seed=seed, r2=ridge["r2"] + 0.01 * seed) for seed in range(3)])
+    row = summarise(seeds).loc[("ridge", "simulated")]
+    assert row.r2 == pytest.approx(ridge["r2"].mean() + 0.01)
+    assert row.spread == pytest.approx(0.01)
+    runs = ridge.drop_duplicates("fold")
+    assert row.seconds == pytest.approx((runs["fit_seconds"] + runs["predict_seconds"]).mean())
+    assert " ±.010" in render_league(seeds)
+    assert "±" not in render_league(scores)
+
+
+def test_a_row_with_seeds_runs_once_for_each(problem, monkeypatch):
+    class Constant:
+        def __init__(self, seed):
+            self.seed = seed
+
+        def fit(self, X, y, groups):
+            self.mean = y.mean(axis=0) + self.seed
+
+        def predict(self, X):
+            return np.tile(self.mean, (len(X), 1))
+
+    monkeypatch.setitem(ROWS, "ridge", league.Entry(lambda p, seed: Constant(seed), n_seeds=3))
+    scores = run_problem(problem, ["ridge"], report=lambda line: None)
+    assert scores["seed"].tolist() == [0, 0, 1, 1, 2, 2] * 5
+    assert scores.groupby("seed")["r2"].mean().is_monotonic_decreasing
+
+
+def test_time_and_coverage_are_compared(scores):
+    ridge = scores[scores["decoder"] == "ridge"].assign(recording="chewie", fit_seconds=2.0, coverage=0.95)
+    slow = ridge.assign(decoder="kernel RGS", fit_seconds=3.0, coverage=0.9)
+    rows = {row.what: row for row in league_rows(pd.concat([ridge.assign(decoder="LSTM"), slow]))}
+    assert not rows["chewie: kernel RGS, time per fold"].met
+    assert not rows["chewie: kernel RGS, 95 % intervals cover"].met
+    assert rows["chewie: kernel RGS, 95 % intervals cover"].figure == "90.0%"
+    assert rows["chewie: LSTM, 95 % intervals cover"].met
+
+
+def test_only_decoders_with_deviations_have_a_coverage(problem, scores, monkeypatch):
+    assert scores["coverage"].isna().all()
+    monkeypatch.setitem(ROWS, "kernel RGS", league.Entry(lambda p, seed: KernelRGSDecoder(n_steps=3)))
+    ours = run_problem(problem, ["kernel RGS"], report=lambda line: None)
+    assert ours["coverage"].between(0.5, 1).all()
+    truth = np.zeros((4, 2))
+    predicted = np.array([[0.0, 1.0], [0.0, 1.0], [2.0, 3.0], [0.0, 0.0]])
+    np.testing.assert_array_equal(coverage(truth, predicted, np.ones((4, 2))), [0.75, 0.75])
+
+
 def test_folds_in_processes_of_their_own_score_alike(problem, scores):
     alike = run_problem(problem, ["ridge", "Kalman"], n_jobs=2, report=lambda line: None)
     alone = scores[scores["decoder"].isin(["ridge", "Kalman"])].reset_index(drop=True)
-    pd.testing.assert_frame_equal(alike[["decoder", "fold", "output", "r2"]], alone[alike.columns[1:5]])
+    pd.testing.assert_frame_equal(
+        alike[["decoder", "fold", "seed", "output", "r2"]], alone[alike.columns[1:6]]
+    )
 
 
 def test_table_puts_the_best_first(scores):
@@ -105,7 +158,7 @@ def test_a_missing_folder_is_explained(tmp_path):
 
 
 def test_every_promise_is_a_row():
-    assert set(GOALS) | set(league.RIVALS) <= set(ROWS)
+    assert set(GOALS) | set(RIVALS) <= set(ROWS)
     assert all(set(goals) == set(RECORDINGS) for goals in GOALS.values())
 
 

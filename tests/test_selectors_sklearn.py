@@ -15,16 +15,18 @@ from neurofs.samples import Samples
 from neurofs.selectors import RGS, SELECTORS, ForwardSelection, GFlip, ReliefF, Selector, Simba
 from neurofs.selectors.catalog import describe_selectors, render_selectors
 
+CONSISTENT = ("focus1", "focus2", "simple-greedy", "mi-greedy", "weighted-greedy")  # for discrete features
 SETTINGS = {
     "rgs": {"n_epochs": 2},
     "kernel-rgs": {"n_steps": 30},
     "simba": {"n_starts": 2},
     "backward": {"n_features_to_select": 0.5},
     "ebfs": {"random_state": 0},
+    **{name: {"levels": 2, "binning": "quantile"} for name in CONSISTENT},
 }
 NAMES = [name for name in SELECTORS if name not in ("rgs", "kernel-rgs")]  # which have tests of their own
 CLASSES = [name for name, kind in SELECTORS.items() if kind.target == "classes"]
-MARGINS = ["relief", "relieff", "simba", "gflip"]
+MARGINS = [name for name in CLASSES if name not in (*CONSISTENT, "ebfs")]
 DETERMINISTIC = [name for name in NAMES if name != "random"]
 BLIND = ("corrcoef", "infogain", "sks", "random")  # rankers that look at one feature at a time, or at none
 

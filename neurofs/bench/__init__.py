@@ -11,11 +11,11 @@ from neurofs.errors import UsageError
 __all__ = ["BENCHES", "measure"]
 
 BENCHES = {
-    "batch": "neurofs.bench.batch:measure_batch",
     "data": "neurofs.bench.data:measure_data",
     "kernels": "neurofs.bench.kernels:measure_kernels",
     "selectors": "neurofs.bench.selectors:measure_selectors",
     "decode": "neurofs.bench.decode:measure_decode",
+    "batch": "neurofs.bench.batch:measure_batch",
 }
 
 

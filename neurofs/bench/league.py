@@ -1,7 +1,7 @@
 """The league: all decoders on the same folds of three recordings, everything chosen inside the training part.
 
-    scores = run_league()                       # one row per recording, decoder, fold and output
-    print(render_league(scores))
+    scores = run_league()                       # one row per recording, decoder, fold, seed and output
+    print(render_league(scores))                # of `neurofs.bench.league_table`
 
 Raw counts for all; five contiguous folds with gaps, or whole trials. RGS weights are fitted once per fold,
 and once more without each hold-out on which parameters are chosen; all decoders of the fold share them: one
@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,9 @@ from joblib import Parallel, delayed
 
 from neurofs.bench.lstm import LSTM
 from neurofs.bench.recordings import RECORDINGS, Problem, shared_data
-from neurofs.bench.row import Row
 from neurofs.decoders import MLP, SVR, GradientBoosting, Kalman, Ridge, WienerCascade
 from neurofs.errors import UsageError
-from neurofs.kernel_decoder import KernelRGSDecoder
+from neurofs.kernel_decoder import NORMAL_95, KernelRGSDecoder
 from neurofs.metric import prefix_curve
 from neurofs.metric_decoders import KernelRidgeMetric, LocalLinear, SoftKNN
 from neurofs.samples import Samples
@@ -35,7 +35,7 @@ from neurofs.selectors.rgs import RGS
 from neurofs.splits import overlap_audit
 from neurofs.tuning import Holdout, Part, Rehearsal, TunedDecoder, hold_out
 
-__all__ = ["ROWS", "league_rows", "render_league", "run_league"]
+__all__ = ["ROWS", "run_league", "run_problem"]
 
 RGS_SETTINGS: Mapping[str, Any] = {
     "n_epochs": 3,
@@ -43,15 +43,17 @@ RGS_SETTINGS: Mapping[str, Any] = {
     "random_state": 0,
 }  # a metric, not a ranking
 Report = Callable[[str], None]
+Run = tuple[str, int]  # a row and its seed
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A row of the league: how to make the decoder, which RGS weights it gets, what must be installed."""
+    """A row of the league: how to make the decoder, with a seed; its weights; what must be installed."""
 
-    make: Callable[[Problem], Any]
+    make: Callable[[Problem, int], Any]
     weights: str = "unit"
     needs: str = ""
+    n_seeds: int = 1
 
 
 class CorrelationKNN(TunedDecoder):
@@ -96,34 +98,28 @@ def correlation_order(samples: Samples, y: np.ndarray) -> np.ndarray:
 
 
 ROWS: dict[str, Entry] = {
-    "RGS + soft kNN": Entry(lambda p: SoftKNN(), weights="own"),
-    "RGS + local-linear": Entry(lambda p: LocalLinear(), weights="common"),
-    "RGS + kernel ridge": Entry(lambda p: KernelRidgeMetric(), weights="common"),
-    "kernel RGS": Entry(lambda p: KernelRGSDecoder(random_state=0)),
-    "kernel RGS, lags not mixed": Entry(lambda p: KernelRGSDecoder(mixed=False, random_state=0)),
-    "soft kNN": Entry(lambda p: SoftKNN()),
-    "local-linear": Entry(lambda p: LocalLinear()),
-    "kernel ridge": Entry(lambda p: KernelRidgeMetric()),
-    "SVR-RBF": Entry(lambda p: SVR()),
-    "XGBoost": Entry(lambda p: GradientBoosting(library="xgboost"), needs="xgboost"),
-    "MLP": Entry(lambda p: MLP()),
-    "LSTM": Entry(lambda p: LSTM(p.n_channels), needs="torch"),
-    "kNN on best n by correlation": Entry(lambda p: CorrelationKNN()),
-    "ridge": Entry(lambda p: Ridge()),
-    "Wiener cascade": Entry(lambda p: WienerCascade()),
-    "Kalman": Entry(lambda p: Kalman(n_newest=p.n_channels)),
+    "RGS + soft kNN": Entry(lambda p, seed: SoftKNN(), weights="own"),
+    "RGS + local-linear": Entry(lambda p, seed: LocalLinear(), weights="common"),
+    "RGS + kernel ridge": Entry(lambda p, seed: KernelRidgeMetric(), weights="common"),
+    "kernel RGS": Entry(lambda p, seed: KernelRGSDecoder(random_state=seed)),
+    "kernel RGS, lags not mixed": Entry(lambda p, seed: KernelRGSDecoder(mixed=False, random_state=seed)),
+    "soft kNN": Entry(lambda p, seed: SoftKNN()),
+    "local-linear": Entry(lambda p, seed: LocalLinear()),
+    "kernel ridge": Entry(lambda p, seed: KernelRidgeMetric()),
+    "SVR-RBF": Entry(lambda p, seed: SVR()),
+    "XGBoost": Entry(lambda p, seed: GradientBoosting(library="xgboost"), needs="xgboost"),
+    "MLP": Entry(lambda p, seed: MLP(random_state=seed)),
+    "LSTM": Entry(lambda p, seed: LSTM(p.n_channels, random_state=seed), needs="torch", n_seeds=3),
+    "kNN on best n by correlation": Entry(lambda p, seed: CorrelationKNN()),
+    "ridge": Entry(lambda p, seed: Ridge()),
+    "Wiener cascade": Entry(lambda p, seed: WienerCascade()),
+    "Kalman": Entry(lambda p, seed: Kalman(n_newest=p.n_channels)),
 }
 OURS = ("RGS + soft kNN", "RGS + local-linear", "RGS + kernel ridge")
 AVERAGES: dict[str, tuple[str, ...]] = {
     "RGS average": OURS,
     "RGS and kernel RGS average": (*OURS, "kernel RGS"),
     "unit average": ("soft kNN", "local-linear", "kernel ridge"),
-}
-RIVALS = ("XGBoost", "SVR-RBF", "ridge", "kNN on best n by correlation")
-GOALS: Mapping[str, Mapping[str, float]] = {
-    "RGS + soft kNN": {"stevenson": 0.875, "chewie": 0.775, "a2929": 0.90},
-    "RGS + local-linear": {"stevenson": 0.885, "chewie": 0.785, "a2929": 0.91},
-    "RGS + kernel ridge": {"stevenson": 0.895, "chewie": 0.785, "a2929": 0.905},
 }
 
 
@@ -148,27 +144,29 @@ def run_problem(
 ) -> pd.DataFrame:
     """Run all rows, or those named, on the folds of one problem.
 
-    Returns a tidy table: recording, decoder, fold, output, r2, weights_seconds (RGS, shared by the rows of a
-    fold), fit_seconds, predict_seconds (CPU seconds), memory_mb (growth of the resident memory at its peak,
-    fitting and predicting), overlaps (pairs of training and test samples that share raw data: 0). With
-    n_jobs > 1, fits run in processes of their own; scores do not depend on it.
+    Returns a tidy table: recording, decoder, fold, seed, output, r2, coverage (share of the test samples inside
+    their 95 % interval, NaN where a decoder has none), weights_seconds (RGS, shared by the rows of a fold),
+    fit_seconds, predict_seconds (CPU seconds), memory_mb (growth of the resident memory at its peak, fitting and
+    predicting), overlaps (pairs of training and test samples that share raw data: 0). With n_jobs > 1, fits run
+    in processes of their own; scores do not depend on it.
     """
     chosen = _installed(_known("row", rows, ROWS), report)
     splits = list(problem.folds())
     weighings = _weigh_folds(problem, [train for train, _ in splits], chosen, n_jobs)
     tasks = [
-        delayed(_run_row)(problem, name, fold, *split, weighings[fold][ROWS[name].weights])
+        delayed(_run_row)(problem, name, seed, fold, *split, weighings[fold][ROWS[name].weights])
         for fold, split in enumerate(splits)
         for name in chosen
+        for seed in range(ROWS[name].n_seeds)
     ]
-    results: dict[int, dict[str, Result]] = {fold: {} for fold in range(len(splits))}
-    for fold, name, result in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks):
-        results[fold][name] = result
-        report(_progress(problem, fold, name, result, splits[fold][1]))
+    results: dict[int, dict[Run, Result]] = {fold: {} for fold in range(len(splits))}
+    for fold, run, result in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks):
+        results[fold][run] = result
+        report(_progress(problem, fold, run, result, splits[fold][1]))
     records = [
         r for fold, split in enumerate(splits) for r in _score_fold(problem, fold, *split, results[fold])
     ]
-    return pd.DataFrame(records).sort_values(["decoder", "fold"], kind="stable", ignore_index=True)
+    return pd.DataFrame(records).sort_values(["decoder", "fold", "seed"], kind="stable", ignore_index=True)
 
 
 def _known(what: str, names: Sequence[str] | None, known: Mapping[str, Any]) -> list[str]:
@@ -200,9 +198,10 @@ class Weighing:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What a row predicted for the test part of a fold, and what it cost."""
+    """What a row predicted for the test part of a fold, with which deviations (NaN: none), and what it cost."""
 
     predicted: np.ndarray
+    deviations: Any
     costs: dict[str, float]
 
 
@@ -212,35 +211,45 @@ def _training_data(problem: Problem, train: np.ndarray) -> tuple[Any, ...]:
 
 
 def _run_row(
-    problem: Problem, name: str, fold: int, train: np.ndarray, test: np.ndarray, weighing: Weighing
-) -> tuple[int, str, Result]:
+    problem: Problem, name: str, seed: int, fold: int, train: np.ndarray, test: np.ndarray, weighing: Weighing
+) -> tuple[int, Run, Result]:
     """Fit one row on one fold and predict."""
     data, queries = _training_data(problem, train), problem.samples[test]
-    predicted, costs = _measure(ROWS[name].make(problem), data, weighing.arguments, queries)
-    return fold, name, Result(predicted, costs | {"weights_seconds": weighing.seconds})
+    predicted, deviations, costs = _measure(ROWS[name].make(problem, seed), data, weighing.arguments, queries)
+    return fold, (name, seed), Result(predicted, deviations, costs | {"weights_seconds": weighing.seconds})
 
 
 def _score_fold(
-    problem: Problem, fold: int, train: np.ndarray, test: np.ndarray, results: dict[str, Result]
+    problem: Problem, fold: int, train: np.ndarray, test: np.ndarray, results: dict[Run, Result]
 ) -> Iterator[dict[str, Any]]:
     """Yield the scores of every row of a fold, and of the averages of rows."""
-    overlaps = overlap_audit(problem.samples, train, test)
-    for name, members in AVERAGES.items():
-        if set(members) <= set(results):
-            parts = [results[member] for member in members]
-            mean = np.mean([part.predicted for part in parts], axis=0)
-            results = results | {name: Result(mean, _joint_cost([part.costs for part in parts]))}
-    for name, result in results.items():
-        for output, r2 in zip(problem.outputs, r_squared(problem.y[test], result.predicted), strict=True):
+    overlaps, truth = overlap_audit(problem.samples, train, test), problem.y[test]
+    for (name, seed), result in (results | _average(results)).items():
+        r2 = r_squared(truth, result.predicted)
+        covered = coverage(truth, result.predicted, result.deviations)
+        for output, r2_of_output, covered_of_output in zip(problem.outputs, r2, covered, strict=True):
             yield {
                 "recording": problem.name,
                 "decoder": name,
                 "fold": fold,
+                "seed": seed,
                 "output": output,
-                "r2": r2,
+                "r2": r2_of_output,
+                "coverage": covered_of_output,
                 **result.costs,
                 "overlaps": overlaps,
             }
+
+
+def _average(results: Mapping[Run, Result]) -> dict[Run, Result]:
+    """Return the averages whose members all took part, each with its first seed."""
+    averages: dict[Run, Result] = {}
+    for name, members in AVERAGES.items():
+        parts = [results[member, 0] for member in members if (member, 0) in results]
+        if len(parts) == len(members):
+            mean = np.mean([part.predicted for part in parts], axis=0)
+            averages[name, 0] = Result(mean, np.nan, _joint_cost([part.costs for part in parts]))
+    return averages
 
 
 def _joint_cost(costs: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -304,8 +313,8 @@ def _unit_mean_square(weights: np.ndarray) -> np.ndarray:
 
 def _measure(
     decoder: Any, data: tuple[Any, ...], weighing: tuple[Any, ...], queries: Samples
-) -> tuple[np.ndarray, dict[str, float]]:
-    """Fit, predict, and tell what it cost."""
+) -> tuple[np.ndarray, Any, dict[str, float]]:
+    """Fit, predict, and tell what it cost; then ask for the standard deviations, if the decoder knows them."""
     resting = _restart_peak()
     start = time.process_time()
     decoder.fit(*data, *weighing)
@@ -313,7 +322,23 @@ def _measure(
     predicted = decoder.predict(queries)
     stop = time.process_time()
     memory = (_status("VmHWM") - resting) / 1e6
-    return predicted, {"fit_seconds": middle - start, "predict_seconds": stop - middle, "memory_mb": memory}
+    costs = {"fit_seconds": middle - start, "predict_seconds": stop - middle, "memory_mb": memory}
+    deviations = decoder.predict(queries, return_std=True)[1] if _has_deviations(decoder) else np.nan
+    return predicted, deviations, costs
+
+
+def _has_deviations(decoder: Any) -> bool:
+    return "return_std" in signature(decoder.predict).parameters
+
+
+def coverage(truth: np.ndarray, predicted: np.ndarray, deviations: Any) -> np.ndarray:
+    """Return for each output the share of rows within 1.96 deviations of the truth, NaN without deviations.
+
+    >>> coverage(np.zeros((2, 1)), np.array([[1.0], [3.0]]), np.ones((2, 1)))
+    array([0.5])
+    """
+    inside = np.abs(truth - predicted) <= NORMAL_95 * deviations
+    return inside.mean(axis=0) if np.isfinite(deviations).all() else np.full(truth.shape[1], np.nan)
 
 
 def r_squared(truth: np.ndarray, predicted: np.ndarray) -> np.ndarray:
@@ -341,78 +366,8 @@ def _status(field: str) -> float:
     return next((float(line.split()[1]) * 1024 for line in lines if line.startswith(field)), np.nan)
 
 
-# --------------------------------------------------------------------------------------------------- tables
-
-
-def _progress(problem: Problem, fold: int, name: str, result: Result, test: np.ndarray) -> str:
+def _progress(problem: Problem, fold: int, run: Run, result: Result, test: np.ndarray) -> str:
     """Return one line on a decoder and a fold."""
     r2 = float(np.mean(r_squared(problem.y[test], result.predicted)))
-    return f"{problem.name} fold {fold} {name}: R² {r2:.3f}, {result.costs['fit_seconds']:.1f} s"
-
-
-def summarise(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return mean R², CPU seconds of all folds, and largest memory for each decoder and recording."""
-    by = ["decoder", "recording"]
-    folds = scores.drop_duplicates([*by, "fold"])
-    seconds = folds.assign(seconds=folds[["weights_seconds", "fit_seconds", "predict_seconds"]].sum(axis=1))
-    table = scores.groupby(by, sort=False)["r2"].mean().to_frame()
-    table["seconds"] = seconds.groupby(by, sort=False)["seconds"].sum()
-    table["memory_mb"] = scores.groupby(by, sort=False)["memory_mb"].max()
-    return table
-
-
-def render_league(scores: pd.DataFrame) -> str:
-    """Return the league as text, best decoder first: mean R², CPU seconds and megabytes per recording."""
-    summary = summarise(scores)
-    names = list(dict.fromkeys(scores["recording"]))
-    order = summary["r2"].groupby("decoder").mean().sort_values(ascending=False).index
-    head = "decoder".ljust(30) + "".join(f"{name + ' R²':>14}{'s':>8}{'MB':>7}" for name in names)
-    return "\n".join([head, *(_line(summary, decoder, names) for decoder in order)])
-
-
-def _line(summary: pd.DataFrame, decoder: str, names: Sequence[str]) -> str:
-    cells = []
-    for name in names:
-        if (decoder, name) not in summary.index:
-            cells.append(" " * 29)
-            continue
-        r2, seconds, memory = summary.loc[(decoder, name)]
-        cells.append(f"{r2:14.3f}{seconds:8.1f}{memory:7.0f}")
-    return decoder.ljust(30) + "".join(cells)
-
-
-def league_rows(scores: pd.DataFrame) -> list[Row]:
-    """Return what was promised of the league beside what was measured."""
-    r2 = summarise(scores)["r2"].unstack("decoder").T.to_dict()  # recording → decoder → R²
-    return [
-        row for name, found in r2.items() for rows in (_goals, _rivals, _lead) for row in rows(name, found)
-    ]
-
-
-def _goals(recording: str, found: Mapping[str, float]) -> Iterator[Row]:
-    """Compare each RGS decoder with its goal."""
-    for decoder in _measured(GOALS, found):
-        value, goal = found[decoder], GOALS[decoder][recording]
-        yield Row(f"{recording}: {decoder}", f"R² {value:.3f}", f"at least {goal:.3f}", value >= goal)
-
-
-def _rivals(recording: str, found: Mapping[str, float]) -> Iterator[Row]:
-    """Compare the best RGS decoder with each rival."""
-    best = max((found[decoder] for decoder in _measured(GOALS, found)), default=np.nan)
-    for rival in _measured(RIVALS, found):
-        lead = best - found[rival]
-        yield Row(f"{recording}: best RGS decoder against {rival}", f"{lead:+.3f}", "above", lead > 0)
-
-
-def _lead(recording: str, found: Mapping[str, float]) -> Iterator[Row]:
-    """Compare the best of all rows with learned weights, averages included, with the LSTM."""
-    ours = {decoder: found[decoder] for decoder in _measured([d for d in found if "RGS" in d], found)}
-    if ours and _measured(["LSTM"], found):
-        best = max(ours, key=lambda decoder: ours[decoder])
-        lead = ours[best] - found["LSTM"]
-        yield Row(f"{recording}: {best} against LSTM", f"{lead:+.3f}", "above (goal)", lead > 0)
-
-
-def _measured(decoders: Iterable[str], found: Mapping[str, float]) -> list[str]:
-    """Return the decoders that took part."""
-    return [decoder for decoder in decoders if not np.isnan(found.get(decoder, np.nan))]
+    row = run[0] if ROWS[run[0]].n_seeds == 1 else f"{run[0]} seed {run[1]}"
+    return f"{problem.name} fold {fold} {row}: R² {r2:.3f}, {result.costs['fit_seconds']:.1f} s"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,12 @@ __all__ = ["LSTM"]
 class LSTM(TunedDecoder):
     """One LSTM layer over the lags, dropout, a linear read-out; Adam on the mean squared error.
 
-    The number of epochs is chosen on the first hold-out. Feature weights are not used.
+    The step falls as half a cosine over `max_epochs`. The dropout of the counts and the number of epochs are
+    chosen on the first hold-out. Feature weights are not used.
+
+    Tried on hold-outs of the three recordings, and no better there on the whole: a constant step, more dropout
+    before the read-out, weight decay, RMSprop, batches of 32 and of 128, the initial weights of Keras. 200 units
+    are better on one recording (stevenson) and worse on the two others.
 
     Parameters
     ----------
@@ -34,6 +41,7 @@ class LSTM(TunedDecoder):
     ALWAYS_TUNED = True
     BATCH = 64
     LEARNING_RATE = 2e-3
+    INPUT_DROPOUTS = (0.0, 0.2)
 
     def __init__(
         self,
@@ -52,34 +60,38 @@ class LSTM(TunedDecoder):
     def _fit_part(
         self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]
     ) -> Part:
-        first = rehearsals[0]
-        errors: list[float] = []
-        self._train(first.train, first.targets, self.max_epochs, lambda net: errors.append(_rate(net, first)))
-        n_epochs = int(np.argmin(errors)) + 1
-        net = self._train(train, targets, n_epochs, lambda net: None)
-        return Part(None, net, {"epochs": n_epochs})
+        first, tried = rehearsals[0], []
+        for dropout in self.INPUT_DROPOUTS:
+            nets = self._train(first.train, first.targets, dropout)
+            tried += [(_rate(net, first), dropout, epoch) for epoch, net in enumerate(nets, start=1)]
+        _, dropout, n_epochs = min(tried)
+        *_, net = islice(self._train(train, targets, dropout), n_epochs)
+        return Part(None, net, {"input_dropout": dropout, "epochs": n_epochs})
 
-    def _train(self, train: Samples, targets: np.ndarray, n_epochs: int, after_epoch: Any) -> Any:
+    def _train(self, train: Samples, targets: np.ndarray, input_dropout: float) -> Iterator[Any]:
+        """Yield the network after each epoch; it is the same object, trained further."""
         import torch
 
         torch.manual_seed(self.random_state)
-        net = _network(self.n_channels, self.n_units, targets.shape[1], self.dropout)
+        net = _network(self.n_channels, self.n_units, targets.shape[1], self.dropout, input_dropout)
         optimizer = torch.optim.Adam(net.parameters(), lr=self.LEARNING_RATE)
         X, Y = torch.from_numpy(np.asarray(train)), torch.from_numpy(targets.astype(np.float32))
-        for _ in range(n_epochs):
+        n_steps = self.max_epochs * -(-len(X) // self.BATCH)
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, n_steps)
+        for _ in range(self.max_epochs):
             net.train()
             for rows in torch.randperm(len(X)).split(self.BATCH):
                 optimizer.zero_grad()
                 torch.nn.functional.mse_loss(net(X[rows]), Y[rows]).backward()
                 optimizer.step()
-            after_epoch(net)
-        return net
+                schedule.step()
+            yield net
 
     def _predict_part(self, part: Part, queries: Samples) -> np.ndarray:
         return _predict(part.model, queries)
 
 
-def _network(n_channels: int, n_units: int, n_outputs: int, dropout: float) -> Any:
+def _network(n_channels: int, n_units: int, n_outputs: int, dropout: float, input_dropout: float) -> Any:
     """Return the network; its class can only be made where torch is installed."""
     from torch import nn
 
@@ -89,10 +101,11 @@ def _network(n_channels: int, n_units: int, n_outputs: int, dropout: float) -> A
         def __init__(self) -> None:
             super().__init__()
             self.lstm = nn.LSTM(n_channels, n_units, batch_first=True)
-            self.dropout, self.read_out = nn.Dropout(dropout), nn.Linear(n_units, n_outputs)
+            self.input_dropout, self.dropout = nn.Dropout(input_dropout), nn.Dropout(dropout)
+            self.read_out = nn.Linear(n_units, n_outputs)
 
         def forward(self, X: Any) -> Any:
-            hidden, _ = self.lstm(X.reshape(len(X), -1, n_channels))
+            hidden, _ = self.lstm(self.input_dropout(X).reshape(len(X), -1, n_channels))
             return self.read_out(self.dropout(hidden[:, -1]))
 
     return Network()

@@ -34,6 +34,9 @@ EXPERIMENTS = {
     "ebfs": "neurofs.reproduce.ebfs",
     "meta-features": "neurofs.reproduce.meta_features",
     "transfer": "neurofs.reproduce.transfer",
+    "ordered-fs": "neurofs.reproduce.ordered_fs",
+    "focus": "neurofs.reproduce.focus",
+    "focus-direction": "neurofs.reproduce.focus_direction",
 }
 
 
@@ -60,11 +63,11 @@ def describe_experiment(module: Any) -> str:
     return (module.__doc__ or "").splitlines()[0]
 
 
-def count_repetitions(name: str) -> int:
-    """Return the repetitions of an experiment when all are run: its default, or fewer."""
+def count_repetitions(name: str) -> tuple[int, int]:
+    """Return the repetitions of an experiment when all are run, and when it is run alone."""
     module = find_experiment(name)
-    default = inspect.signature(module.run).parameters["repetitions"].default
-    return int(getattr(module, "REPETITIONS_OF_ALL", default))
+    default = int(inspect.signature(module.run).parameters["repetitions"].default)
+    return int(getattr(module, "REPETITIONS_OF_ALL", default)), default
 
 
 def reproduce(

@@ -40,7 +40,7 @@ def _forest(X: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
 METHODS: dict[str, Callable[[np.ndarray, np.ndarray, int], np.ndarray]] = {
     "rgs": lambda X, y, seed: RGS(random_state=seed).fit(X, y).importances_,
     "rgs, published": lambda X, y, seed: RGS.published(random_state=seed).fit(X, y).importances_,
-    "kernel rgs": lambda X, y, seed: KernelRGS(random_state=seed).fit(X, y).weights_,
+    "kernel rgs": lambda X, y, seed: KernelRGS(random_state=seed).fit(X, y).importances_,
     "random forest": _forest,
     "corrcoef": lambda X, y, seed: CorrCoef().fit(X, y).weights_,
 }

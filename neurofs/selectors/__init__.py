@@ -6,6 +6,14 @@ Relief(n_features_to_select=10)
 """
 
 from neurofs.selectors.base import Selector
+from neurofs.selectors.beam import OrderedFS, StandardWrap
+from neurofs.selectors.consistency import (
+    Focus1,
+    Focus2,
+    MutualInformationGreedy,
+    SimpleGreedy,
+    WeightedGreedy,
+)
 from neurofs.selectors.filters import SKS, AllFeatures, CorrCoef, InfoGain, Random
 from neurofs.selectors.kernel_rgs import KernelRGS
 from neurofs.selectors.margin import GFlip, Simba
@@ -24,11 +32,15 @@ __all__ = [
     "AllFeatures",
     "BackwardElimination",
     "CorrCoef",
+    "Focus1",
+    "Focus2",
     "ForwardSelection",
     "GFlip",
     "InfoGain",
     "KernelRGS",
     "Mufasa",
+    "MutualInformationGreedy",
+    "OrderedFS",
     "QualityMap",
     "RReliefF",
     "Random",
@@ -36,6 +48,9 @@ __all__ = [
     "ReliefF",
     "Selector",
     "Simba",
+    "SimpleGreedy",
+    "StandardWrap",
+    "WeightedGreedy",
     "describe_features",
 ]
 
@@ -48,11 +63,18 @@ SELECTORS: dict[str, type[Selector]] = {
     "rrelieff": RReliefF,
     "forward": ForwardSelection,
     "backward": BackwardElimination,
+    "ordered-fs": OrderedFS,
+    "standard-wrap": StandardWrap,
     "relief": Relief,
     "relieff": ReliefF,
     "simba": Simba,
     "gflip": GFlip,
     "ebfs": EBFS,
+    "focus1": Focus1,
+    "focus2": Focus2,
+    "simple-greedy": SimpleGreedy,
+    "mi-greedy": MutualInformationGreedy,
+    "weighted-greedy": WeightedGreedy,
     "random": Random,
     "all": AllFeatures,
 }

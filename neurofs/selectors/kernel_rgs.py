@@ -1,4 +1,12 @@
-"""Kernel RGS as a selector: one weight per channel × lag, learned as in `neurofs.learned_metric`."""
+"""Kernel RGS as a selector: one weight per channel × lag, learned as in `neurofs.learned_metric`.
+
+The search begins at the weights of RGS. Features that matter only in pairs hardly move the error of a kernel in
+which hundreds of others weigh as much as they do; among few neighbors, as in RGS, they do. From equal weights
+kernel RGS found 12 and 14 of the 20 relevant features of `neurofs reproduce 20-of-640` (seeds 10 and 11), from
+those of RGS 20 and 20. On the other hand it overfits samples of a hundred rows: ordered by its weights alone, the
+right feature of panel a of `neurofs reproduce navot2005-fig2` comes first in 92 % of 25 repetitions (m = 100, seed
+1) and both of panel c in 80 %; ordered by the geometric mean with the weights of RGS, in all.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +16,23 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from neurofs.learned_metric import N_ROWS, N_STEPS, learn_metric
+from neurofs.channel_path import learn_sparse_metric
+from neurofs.learned_metric import N_ROWS, N_STEPS, learn_metric, sort_rows
 from neurofs.samples import Samples
 from neurofs.selectors.base import Selector
-from neurofs.selectors.rgs import standardised
+from neurofs.selectors.rgs import RGS, standardised
+from neurofs.selectors.targets import check_classes, encode_classes, is_discrete, one_hot
 
-__all__ = ["KernelRGS"]
+__all__ = ["KernelRGS", "weigh_by_rgs"]
+
+RGS_ROWS = 2000
 
 
 class KernelRGS(Selector):
     """Feature weights that minimise the leave-block-out error of kernel ridge regression.
 
-    All outputs are learned together. Constant features weigh nothing.
+    All outputs are learned together; classes become one output each, 1 for its rows and 0 for the others.
+    Constant features weigh nothing.
 
     Parameters
     ----------
@@ -28,8 +41,14 @@ class KernelRGS(Selector):
     mixed : bool
         Also learn how the bins of a channel are mixed, the same way for all channels, after each was given its
         weight: every channel × lag keeps one weight.
+    from_rgs : bool
+        Begin at the weights of RGS, fitted to at most 2000 rows; else at equal weights.
+    sparse : bool
+        Switch off the channels that are not needed (`neurofs.channel_path`): their weights are 0.
     n_steps, n_rows : int
         Steps of the search, and rows drawn for each; neither needs tuning.
+    discrete_target : "auto" or bool
+        Whether the target is a class; "auto" says so of everything but floating-point numbers.
     random_state : int, RandomState or None
         Seed of these draws.
     progress : callable, optional
@@ -41,10 +60,15 @@ class KernelRGS(Selector):
     ----------
     weights_, order_, ranking_ : arrays
         See `neurofs.selectors.base.Selector`; the largest weight is 1.
+    importances_ : array (n_features,)
+        What features are ordered by: the geometric mean of the weights here and those of RGS, or the weights alone
+        without `from_rgs`.
     loss_curve_ : array
         Logarithm of the leave-block-out mean squared error at each step, targets having variance 1.
     metric_ : LearnedMetric
         The metric with its ridge and linear part.
+    channel_path_ : ChannelPath
+        Only if sparse: the error with so many channels, and which channels suffice.
 
     Examples
     --------
@@ -54,6 +78,7 @@ class KernelRGS(Selector):
     [2, 5]
     """
 
+    target = "continuous or classes"
     is_metric = True
     cost = "r³ + r² N per step of r ≤ 800 rows"
     reference = "neurofs"
@@ -63,33 +88,73 @@ class KernelRGS(Selector):
         n_features_to_select: Any = None,
         *,
         mixed: bool = True,
+        from_rgs: bool = True,
+        sparse: bool = False,
         n_steps: int = N_STEPS,
         n_rows: int = N_ROWS,
         random_state: Any = None,
         progress: Callable[[int, float], None] | None = None,
+        discrete_target: Any = "auto",
         feature_groups: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.mixed = mixed
+        self.from_rgs = from_rgs
+        self.sparse = sparse
         self.n_steps = n_steps
         self.n_rows = n_rows
         self.random_state = random_state
         self.progress = progress
+        self.discrete_target = discrete_target
         self.feature_groups = feature_groups
+
+    def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
+        """Validate the data; classes become one column each."""
+        if not is_discrete(y, self.discrete_target):
+            return super()._check_fit(X, y)
+        codes, classes = encode_classes(y, type(self).__name__)
+        samples, _ = super()._check_fit(X, codes)
+        check_classes(classes, type(self).__name__)
+        return samples, one_hot(codes, len(classes))
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         """Learn the metric and return its weights."""
-        seed = check_random_state(self.random_state).randint(2**31)
-        self.metric_ = learn_metric(
-            samples,
-            standardised(Y),
-            None if groups is None else np.asarray(groups),
-            np.random.default_rng(seed),
-            mixed=self.mixed,
-            n_steps=self.n_steps,
-            n_rows=self.n_rows,
-            progress=self.progress,
-        )
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        data = samples, standardised(Y), None if groups is None else np.asarray(groups), rng
+        weigh = weigh_by_rgs if self.from_rgs else None
+        self._start = None if weigh is None else weigh(*data)
+        settings: dict[str, Any] = {
+            "mixed": self.mixed,
+            "n_steps": self.n_steps,
+            "n_rows": self.n_rows,
+            "progress": self.progress,
+        }
+        if self.sparse:
+            self.metric_, self.channel_path_ = learn_sparse_metric(*data, weigh, **settings)
+        else:
+            self.metric_ = learn_metric(*data, start=self._start, **settings)
         self.loss_curve_ = self.metric_.loss_curve
-        weights = np.where(self.metric_.varies, self.metric_.weights, 0.0)
-        return weights / weights.max() if weights.any() else np.ones_like(weights)
+        return self.metric_.feature_weights
+
+    def _importance(self, samples: Samples, scores: np.ndarray) -> np.ndarray:
+        """Order by the geometric mean of the weights before and after the search."""
+        self.importances_ = scores if self._start is None else np.sqrt(scores * self._start)
+        del self._start
+        return self.importances_
+
+
+def weigh_by_rgs(
+    samples: Samples, Y: np.ndarray, groups: np.ndarray | None, rng: np.random.Generator
+) -> np.ndarray:
+    """Return the weights of RGS, with the head start that it gives, for at most 2000 of the rows.
+
+    Trials are kept apart as in `learn_metric`: not if there are only a few. Rows that all overlap give equal
+    weights.
+    """
+    if np.ptp(samples.starts) < samples.span:
+        return np.ones(samples.n_features)
+    _, trials = sort_rows(samples, groups)
+    rows = np.sort(rng.permutation(len(samples))[:RGS_ROWS])
+    rgs = RGS(random_state=int(rng.integers(2**31)))
+    rgs.fit(samples[rows], Y[rows], None if groups is None or trials is None else groups[rows])
+    return rgs.weights_ * rgs.head_start_

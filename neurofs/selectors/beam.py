@@ -1,0 +1,302 @@
+"""Beam search over sets of features, with a part of the rows held out: ORDERED-FS and STANDARD-WRAP.
+
+Both begin with the empty set and, from each of the b best sets of a size, try every feature more; the b best of
+all these are the sets of the next size. Sets are fitted to the training rows.
+
+    STANDARD-WRAP   ranks sets by the loss on the held-out rows, and returns the best set of all
+    ORDERED-FS      ranks sets by the loss on the training rows, and lets the held-out rows choose the size only
+
+STANDARD-WRAP compares so many sets on the held-out rows that the best of them is good there by chance; ORDERED-FS
+compares one per size. After Ng (ICML 1998; MIT 1998).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from neurofs.samples import Samples
+from neurofs.selectors.base import Selector
+from neurofs.selectors.memory import check_memory, memory_limit
+from neurofs.selectors.subsets import AnyEstimator, Cut, LeastSquares, Logistic, Neighbors, SubsetModel
+from neurofs.selectors.targets import check_classes, encode_classes, is_discrete
+from neurofs.selectors.units import Units
+from neurofs.splits import split_off
+
+__all__ = ["OrderedFS", "Rung", "StandardWrap"]
+
+DIGITS = 9  # to which losses are equal
+MODELS: dict[str, type[SubsetModel]] = {"least-squares": LeastSquares, "knn": Neighbors, "logistic": Logistic}
+
+
+@dataclass(frozen=True, eq=False)
+class Rung:
+    """A set of units: in the order in which they came in, as the bits of a number, and its state in the model."""
+
+    path: tuple[int, ...]
+    key: int
+    state: Any
+
+    def grow(self, model: SubsetModel, unit: int) -> Rung:
+        """Return the set with a unit more."""
+        return Rung((*self.path, unit), self.key | 1 << unit, model.grow(self.state, unit))
+
+
+def climb(model: SubsetModel, n_units: int, width: int, largest: int) -> Iterator[tuple[Rung, int]]:
+    """Yield the best set of each size from 1 to `largest`, and how many sets were tried for it.
+
+    A set that is reached on several ways is tried once; among equal losses the set made first wins.
+    """
+    beam = [Rung((), 0, model.start())]
+    for _ in range(largest):
+        seen: set[int] = set()
+        losses, made = [], []
+        for rung in beam:
+            key = rung.key
+            new = [unit for unit in range(n_units) if not key >> unit & 1 and key | 1 << unit not in seen]
+            if new:
+                seen.update([key | 1 << unit for unit in new])
+                made += [(rung, unit) for unit in new]
+                losses.append(model.try_units(rung.state, np.array(new)))
+        best = np.argsort(np.round(np.concatenate(losses), DIGITS), kind="stable")[:width]
+        beam = [made[at][0].grow(model, made[at][1]) for at in best]
+        yield beam[0], len(made)
+
+
+class _Beam(Selector):
+    """What the two share; they differ in the rows by which sets are ranked."""
+
+    target = "continuous or classes"
+    reference = "Ng 1998"
+    _ranks_held_out = False
+
+    def __init__(
+        self,
+        n_features_to_select: Any = None,
+        estimator: Any = "least-squares",
+        beam_width: int = 50,
+        max_features: Any = None,
+        hold_out: float = 0.3,
+        n_neighbors: Any = "auto",
+        discrete_target: Any = "auto",
+        *,
+        feature_groups: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.estimator = estimator
+        self.beam_width = beam_width
+        self.max_features = max_features
+        self.hold_out = hold_out
+        self.n_neighbors = n_neighbors
+        self.discrete_target = discrete_target
+        self.feature_groups = feature_groups
+
+    def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
+        """Number the classes, and keep the target as it is for an estimator."""
+        self._n_classes, who = 0, type(self).__name__
+        given = y
+        if is_discrete(y, self.discrete_target):
+            y, classes = encode_classes(y, who)
+            self._n_classes = len(classes)
+        samples, Y = super()._check_fit(X, y)
+        if self._n_classes:
+            check_classes(classes, who)
+        self._target = np.asarray(given)
+        return samples, Y
+
+    def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
+        units = Units(self.feature_groups, samples.n_features)
+        width, largest = self._check_size(len(units))
+        cut = self._cut(samples, Y, groups, units)
+        self._check_room(cut, width, largest)
+        model = self._make_model(cut)
+        del self._target
+        path = self._search(model, len(units), width, largest)
+        rest = np.setdiff1d(np.arange(len(units)), path)
+        if rest.size:
+            state = model.start()
+            for unit in path:
+                state = model.grow(state, unit)
+            rest = rest[np.argsort(np.round(model.try_units(state, rest), DIGITS), kind="stable")]
+        chosen = np.zeros(len(units), bool)
+        chosen[list(path)] = True
+        self._chosen = chosen[units.of_feature]
+        place = np.empty(len(units))
+        place[np.concatenate([path, rest]).astype(int)] = np.arange(len(units))
+        return -place[units.of_feature]
+
+    def _check_size(self, n_units: int) -> tuple[int, int]:
+        """Return the width of the beam and the size of the largest sets."""
+        if not _is_count(self.beam_width):
+            raise ValueError(f"beam_width must be a whole number above 0; found {self.beam_width!r}")
+        if self.max_features is not None and not _is_count(self.max_features):
+            raise ValueError(
+                f"max_features must be None or a whole number above 0; found {self.max_features!r}"
+            )
+        if self.n_features_to_select is not None:
+            return int(self.beam_width), self._count_selected(n_units)
+        return int(self.beam_width), min(n_units, int(self.max_features or n_units))
+
+    def _cut(self, samples: Samples, Y: np.ndarray, groups: Any, units: Units) -> Cut:
+        """Hold out a part of the rows."""
+        groups = None if groups is None else np.asarray(groups)
+        train, test = split_off(samples, self.hold_out, groups)
+        self.train_rows_, self.hold_out_rows_ = train, test
+        y = Y[:, 0].astype(np.int64) if self._n_classes else Y
+        if self._n_classes and len(np.unique(y[train])) < 2:
+            raise ValueError(
+                f"the {len(train)} rows left to train on are of one class. Give more rows, or rows whose classes "
+                "change more often."
+            )
+        return Cut(
+            X=np.asarray(samples[train], float),
+            Q=np.asarray(samples[test], float),
+            y=y[train],
+            truth=y[test],
+            n_classes=self._n_classes,
+            train=samples[train],
+            groups=None if groups is None else groups[train],
+            units=units,
+            rank_held_out=self._ranks_held_out,
+        )
+
+    def _check_room(self, cut: Cut, width: int, largest: int) -> None:
+        """Refuse a beam that does not fit into memory: the sets of two sizes are there at a time."""
+        n_features = sum(sorted((m.size for m in cut.units.members), reverse=True)[:largest])
+        fixed, each = self._model_kind().count_bytes(cut, n_features)
+        fitting = max(0, memory_limit() - fixed) // (2 * each)
+        smaller = f"Set beam_width={fitting} or less, or max_features" if fitting else "Fit it to fewer rows"
+        check_memory(
+            fixed + 2 * width * each, f"a beam of {width} sets of up to {n_features} features", f"{smaller}."
+        )
+
+    def _model_kind(self) -> type[SubsetModel]:
+        """Return the model of the estimator, or refuse what is none."""
+        if not isinstance(self.estimator, str):
+            if not (hasattr(self.estimator, "fit") and hasattr(self.estimator, "predict")):
+                raise ValueError(f"estimator must have fit and predict; found {self.estimator!r}")
+            return AnyEstimator
+        if self.estimator not in MODELS:
+            known = ", ".join(map(repr, MODELS))
+            raise ValueError(
+                f"estimator must be one of {known} or have fit and predict; found {self.estimator!r}"
+            )
+        if self.estimator == "logistic" and not self._n_classes:
+            raise ValueError(
+                "estimator='logistic' needs classes as the target; found numbers. Set discrete_target=True if "
+                "they are classes, or estimator='least-squares'."
+            )
+        return MODELS[self.estimator]
+
+    def _make_model(self, cut: Cut) -> SubsetModel:
+        kind = self._model_kind()
+        if kind is AnyEstimator:
+            labels = self._target[self.train_rows_], self._target[self.hold_out_rows_]
+            return AnyEstimator(cut, self.estimator, *labels)
+        return Neighbors(cut, self.n_neighbors, type(self).__name__) if kind is Neighbors else kind(cut)
+
+    def _search(self, model: SubsetModel, n_units: int, width: int, largest: int) -> tuple[int, ...]:
+        """Return the units of the best set, in the order in which they came in; note the best of each size."""
+        curves = [model.measure(model.start())]
+        paths: list[tuple[int, ...]] = [()]
+        self.n_sets_ = 1
+        for rung, n_sets in climb(model, n_units, width, largest):
+            curves.append(model.measure(rung.state))
+            paths.append(rung.path)
+            self.n_sets_ += n_sets
+        self.train_curve_, self.hold_out_curve_ = np.array(curves).T
+        self.paths_ = [model.cut.units.labels[list(path)] for path in paths]
+        size = largest
+        if self.n_features_to_select is None:
+            size = 1 + int(np.argmin(np.round(self.hold_out_curve_[1:], DIGITS)))
+        return paths[size]
+
+    def _to_weights(self, scores: np.ndarray) -> np.ndarray:
+        return self._chosen.astype(float)
+
+    def _strength(self, importance: np.ndarray, units: Units) -> np.ndarray:
+        return np.array([importance[members[0]] for members in units.members])
+
+    def _rank(self, importance: np.ndarray, units: Units) -> None:
+        super()._rank(importance, units)
+        self.n_selected_ = int(self._chosen.sum())
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
+
+
+class OrderedFS(_Beam):
+    """ORDERED-FS: beam search by the error on training rows; held-out rows choose the number of features.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        None, the default, lets the held-out rows choose, at least one feature; a number (of groups with
+        `feature_groups`) keeps the best set of that size.
+    estimator : "least-squares", "knn", "logistic" or a scikit-learn estimator
+        What is fitted to a set. "least-squares" takes continuous targets (mean squared error, 1 for the mean) and
+        classes (the same of one column of 0 or 1 per class); "knn" takes both (mean squared error, or share of
+        errors); "logistic" takes classes (share of errors; one class against the rest if there are several).
+        These go from set to set without fitting anew. Any other is fitted to every set.
+    beam_width : int
+        b, the sets of each size that are followed; 1 is forward selection.
+    max_features : int or None
+        Size of the largest sets; None, the default, goes on to all features. Set it where all are too many: a
+        search to size r tries about b r N sets.
+    hold_out : float
+        γ, the share of the rows, or trials if `fit` gets `groups`, that is held out, spread over the session in up
+        to five runs. Training rows that share raw data with them are left out.
+    n_neighbors : "auto" or int
+        k of "knn"; "auto" is 10, or all other rows if there are fewer. Features are compared as they are.
+    discrete_target : "auto" or bool
+        Whether the target is a class. "auto": all but floating-point numbers are classes.
+    feature_groups : array of labels, optional
+        Features with the same label are added together.
+
+    Attributes
+    ----------
+    weights_ : array (n_features,)
+        1 for the chosen features, else 0.
+    train_curve_, hold_out_curve_ : arrays
+        Losses of the best set of each size 0, 1, 2, … on the training and on the held-out rows.
+    paths_ : list of arrays
+        These sets (features, or labels of groups), in the order in which their features came in.
+    n_sets_ : int
+        Sets that were tried.
+    train_rows_, hold_out_rows_ : arrays
+        The rows of both parts.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 10))
+    >>> selector = OrderedFS(max_features=4).fit(X, X[:, 2] - X[:, 5] + 0.1 * rng.normal(size=200))
+    >>> selector.get_support(indices=True), selector.hold_out_curve_.round(4)
+    (array([2, 5]), array([0.866 , 0.4872, 0.0052, 0.0053, 0.0053]))
+    """
+
+    cost = "b N² per size (least squares), at most b m² N (knn)"
+
+
+class StandardWrap(_Beam):
+    """STANDARD-WRAP: beam search by the error on held-out rows, the usual wrapper.
+
+    Parameters and attributes are those of `OrderedFS`; the best set of a size is that of the least loss on the
+    held-out rows.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 10))
+    >>> y = X[:, 2] - X[:, 5] + 0.5 * rng.normal(size=200)
+    >>> int(StandardWrap().fit(X, y).n_selected_)  # more than the two that matter
+    9
+    """
+
+    cost = "b N² per size (least squares), at most b m² N (knn)"
+    _ranks_held_out = True
