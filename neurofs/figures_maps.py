@@ -96,7 +96,7 @@ def _plot_map(axes: Any, values: np.ndarray, comparison: Comparison) -> None:
     names = [printable(name)[:8] for name in comparison.weights["channel"].values]
     step = max(1, -(-n_channels // 32), -(-n_channels * max(map(len, names)) // 130))
     axes.set_xticks(range(0, n_channels, step), names[::step], fontsize=7)
-    shown = np.unique(np.linspace(0, n_lags - 1, min(n_lags, 5)).round().astype(int))
+    shown = range(0, n_lags, max(1, -(-n_lags // 6)))
     axes.set_yticks(shown, [f"{1000 * comparison.weights['lag'].values[i]:.0f}" for i in shown])
     axes.set(xlabel="channel", ylabel="lag (ms)", xlim=extent[:2], ylim=(-0.5, n_lags - 0.5))
 

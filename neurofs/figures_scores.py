@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from neurofs.errors import printable
-from neurofs.palette import INK, MUTED, RULE, Key, find_key
+from neurofs.palette import CHANCE, INK, MUTED, RULE, Key, find_key
 from neurofs.pictures import Panel, Picture, Table, use_log_n
 from neurofs.results import Comparison
 
@@ -88,7 +88,7 @@ def draw_curves(comparison: Comparison) -> Picture | None:
 def _line_keys(comparison: Comparison) -> list[Key]:
     present = [m["method"] for m in comparison.summary["methods"]]
     keys = [find_key(b) for b in BASELINES if b in present]
-    return [*keys, Key("chance", MUTED, "", (0, (4, 2, 1, 2)))]  # type: ignore[arg-type]
+    return [*keys, CHANCE] if comparison.summary["null"] else keys
 
 
 def _find_lines(comparison: Comparison, output: str, score: str) -> dict[str, float]:
@@ -135,7 +135,7 @@ def _plot_curves(
     label: str,
 ) -> None:
     for name, value in lines.items():
-        key = find_key(name) if name != "chance" else Key("chance", MUTED, "", (0, (4, 2, 1, 2)))  # type: ignore[arg-type]
+        key = CHANCE if name == "chance" else find_key(name)
         axes.axhline(value, color=key.color, ls=key.line, lw=1.0)
     for curve in reversed(curves):
         key, n = find_key(curve["selector"]), np.array(curve["n"])

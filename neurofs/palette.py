@@ -7,8 +7,21 @@ that stands for both.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-__all__ = ["INK", "MUTED", "PAPER", "RULE", "THEME", "TRUE", "Key", "find_key", "render_variables"]
+__all__ = [
+    "CHANCE",
+    "INK",
+    "MUTED",
+    "PAPER",
+    "RULE",
+    "THEME",
+    "TRUE",
+    "Key",
+    "find_key",
+    "name_method",
+    "render_variables",
+]
 
 INK, MUTED, RULE, PAPER, TRUE, LEAK = "#1f2328", "#59626b", "#d5dade", "#ffffff", "#8a8f94", "#b3261e"
 
@@ -36,15 +49,17 @@ THEME = {light: f"--c{i}" for i, light in enumerate(_COLORS)}
 
 @dataclass(frozen=True)
 class Key:
-    """How one selector or decoder is drawn."""
+    """How one selector or decoder is drawn; `line` is a style of matplotlib."""
 
     label: str
     color: str
     marker: str = "o"
-    line: str = "-"
+    line: Any = "-"
 
 
-_KEYS = {
+CHANCE = Key("chance", MUTED, "", (0, (4, 2, 1, 2)))
+
+_KEYS: dict[str, tuple[str, str, Any]] = {
     "rgs": ("#0072b2", "o", "-"),
     "kernel-rgs": ("#5e3c99", "D", "-"),
     "corrcoef": ("#c2500a", "s", "-"),
@@ -110,7 +125,7 @@ def find_key(method: str) -> Key:
     else:
         color, marker = _OTHERS[sum(selector.encode()) % len(_OTHERS)]
         line = "-"
-    return Key(name_method(method), color, marker, line)  # type: ignore[arg-type]
+    return Key(name_method(method), color, marker, line)
 
 
 def render_variables() -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,6 @@ class Picture:
     panels: Sequence[Panel]
     legend: Sequence[Key] = ()
     numbers: Table | None = None
-    notes: Sequence[str] = field(default_factory=tuple)
 
 
 def render_panels(picture: Picture, styles: Styles) -> list[dict[str, Any]]:

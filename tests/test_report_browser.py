@@ -406,6 +406,7 @@ def test_a_hostile_index_executes_nothing(open_page, tmp_path):
     assert HOSTILE[1] in page.locator("body").inner_text()
     assert page.evaluate("window.hacked") is None
     check_layout(page)
+    check_layout(open_page(path, width=400))
 
 
 # Accessibility
