@@ -275,7 +275,7 @@ def test_five_bad_sessions_among_ten(undisturbed, tmp_path):
     assert all((out / "sessions" / name / "report.html").is_file() for name in good)
     reasons = {name: session["reason"] for name, session in sessions.items() if session["reason"]}
     assert reasons["truncated"].startswith("truncated.nwb: expected")
-    assert reasons["hostile"].startswith("hostile.npz: counts: expected")
+    assert reasons["hostile"].startswith("hostile.npz: array 'counts': expected")
     assert reasons["silent"].startswith("silent.nwb: ")
     assert "units" in reasons["silent"]
     assert reasons["broken"] == "its process died (SIGABRT): double free or corruption"
