@@ -28,7 +28,7 @@ from neurofs.selectors import Focus1, Focus2, MutualInformationGreedy, SimpleGre
 
 __all__ = ["MINUTES", "claims", "list_concepts", "plot", "render", "run"]
 
-MINUTES = 3
+MINUTES = 2
 EXAMPLE = (["010100", "110010", "101111", "011000", "101001", "100101"], "+++---")
 EXACT: dict[str, Any] = {"focus-1": Focus1, "focus-2": Focus2, "weighted-greedy": WeightedGreedy}
 LEARNERS: dict[str, Any] = {
