@@ -45,7 +45,7 @@ NULL = "null"
 ALL_OUTPUTS = -1
 DEFAULT_SELECTORS = {
     "values": ("rgs", "sks", "infogain", "corrcoef"),
-    "classes": ("rgs", "simba", "gflip", "relieff", "infogain"),
+    "classes": ("rgs", "simba", "relieff", "infogain"),
 }
 DEFAULT_SETTINGS: dict[str, dict[str, Any]] = {"rgs": {"n_epochs": 3, "survey": False}}
 """Settings with which decode uses a selector; the survey of RGS serves few samples with few relevant features."""
