@@ -37,11 +37,11 @@ def start_worker(folder: Path, name: str) -> subprocess.Popen:
 
 
 def end(processes: list[subprocess.Popen]) -> None:
-    """End processes and wait until they are gone."""
-    for process in reversed(processes):
-        process.terminate()
+    """End processes at once and wait until they are gone."""
     for process in processes:
-        process.wait(60)
+        process.kill()
+    for process in processes:
+        process.wait()
 
 
 def _start(command: list[str], log: Path) -> subprocess.Popen:

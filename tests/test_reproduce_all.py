@@ -104,6 +104,7 @@ def test_every_experiment_tells_its_time_and_repetitions():
     for name in EXPERIMENTS:
         module = find_experiment(name)
         assert 0 < module.MINUTES < 45
+        assert callable(module.claims)
         assert 1 <= count_repetitions(name)[0] <= count_repetitions(name)[1]
         assert re.search(rf"^{re.escape(name)} +{module.MINUTES} min  \w", listed, flags=re.M)
     assert sum(find_experiment(name).MINUTES for name in EXPERIMENTS) < 90  # under 45 minutes on two cores
