@@ -32,12 +32,10 @@ def list_selectors(comparison: Comparison) -> list[str]:
 
 
 def find_n(comparison: Comparison) -> int:
-    """Return the number of features to show first: the median of what the reference chose."""
+    """Return the number of features to show first: the median of what the first selector chose."""
     selectors = list_selectors(comparison)
-    if not selectors:
-        return 1
-    chosen = comparison.weights["n_chosen"].sel(selector=selectors[0]).values
-    return int(np.median(chosen[chosen > 0])) if (chosen > 0).any() else 1
+    chosen = [m["n"]["median"] for m in comparison.summary["methods"] if m["method"] in selectors[:1]]
+    return max(1, round(chosen[0])) if chosen else 1
 
 
 def get_ranks(comparison: Comparison, selector: str) -> np.ndarray:

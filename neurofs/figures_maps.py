@@ -79,7 +79,7 @@ def draw_top_maps(comparison: Comparison) -> Picture | None:
     caption = (
         f"The best {n} features of every selector; black: selected in every fold and for every output, "
         "gray: in some. Rankings that look at one feature at a time may take all lags of a few channels, "
-        f"which repeat each other; the table below counts channels and lags. {MAP_CAPTION}"
+        "which repeat each other; the table below counts channels and lags."
     )
     return Picture("top", "Selected features of every selector", caption, panels)
 

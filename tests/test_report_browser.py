@@ -107,7 +107,7 @@ def test_the_slider_selects_n_features_of_every_selector(run, open_page):
         assert slider.get_attribute("aria-valuetext") == f"{n} of 320 features"
         selected = [float(value) for value in maps.get_attribute("data-selected").split()]
         assert selected == pytest.approx([n, n], rel=1e-3)
-        assert f"best {n}" in page.locator(".map h4").nth(1).text_content()
+        assert f"best {n}" in page.locator(".map h3").nth(1).text_content()
     assert n < 320
     slider.press("Home")
     assert maps.get_attribute("data-n") == "1"
@@ -509,3 +509,20 @@ def test_the_table_of_channels_is_that_of_the_run(run, open_page):
         assert float(row["weight"]) == pytest.approx(float(weights.sel(channel=row["channel"])), rel=1e-4)
         rate = found.session["rate"].sel(channel=row["channel"])
         assert float(row["rate (Hz)"]) == pytest.approx(float(rate))
+
+
+def test_sorting_the_index_keeps_failures_first(open_page, tmp_path):
+    done = [make_comparison(seed=seed, n_rows=100) for seed in range(3)]
+    entries = [{"name": f"day{i}", "status": "done", "comparison": c} for i, c in enumerate(done)]
+    path = tmp_path / "index.html"
+    path.write_text(
+        render_index([*entries, {"name": "bad", "status": "failed", "reason": "x"}]), encoding="utf-8"
+    )
+    page = open_page(path)
+    table = page.locator("#sessions-table")
+    for direction in ("descending", "ascending"):
+        table.locator("thead button", has_text="first selector").click()
+        names = table.locator("tbody th").all_text_contents()
+        means = [c.summary["headline"]["numbers"]["reference"]["mean"] for c in done]
+        order = sorted(range(3), key=lambda i: means[i], reverse=direction == "descending")
+        assert names == ["bad", *(f"day{i}" for i in order)]

@@ -58,17 +58,21 @@
 
   // ------------------------------------------------------------------ sort
 
-  const valueOf = (cell) => (cell.dataset.value !== undefined ? Number(cell.dataset.value) : cell.textContent.trim());
-  const isMissing = (cell) => cell.querySelector(".missing") !== null || cell.textContent.trim() === "";
-  function compareCells(a, b, sign) {
-    if (!a || !b) return (a ? 1 : 0) - (b ? 1 : 0);
-    if (isMissing(a) || isMissing(b)) return isMissing(a) - isMissing(b);
-    const x = valueOf(a), y = valueOf(b);
-    if (typeof x === "number" && typeof y === "number") return sign * (x - y);
-    return sign * String(x).localeCompare(String(y), "en", { numeric: true });
+  function keyOf(row, column, nColumns) {
+    if (row.cells.length < nColumns) return { place: -1 };   // a failed session: its reason spans columns
+    const cell = row.cells[column];
+    if (cell.querySelector(".missing") !== null || cell.textContent.trim() === "") return { place: 1 };
+    const exact = cell.dataset.value;
+    return exact === undefined ? { place: 0, text: cell.textContent.trim() } : { place: 0, number: Number(exact) };
+  }
+  const words = new Intl.Collator("en", { numeric: true });
+  function compareKeys(a, b, sign) {   // failed sessions first, missing values last
+    if (a.place || b.place) return a.place - b.place;
+    return sign * (a.text === undefined ? a.number - b.number : words.compare(a.text, b.text));
   }
   all("table[data-sortable]").forEach((table) => {
-    all("thead th", table).forEach((head, column) => {
+    const heads = all("thead th", table);
+    heads.forEach((head, column) => {
       const button = make("button");
       button.type = "button";
       button.append(...head.childNodes);
@@ -76,11 +80,11 @@
       button.addEventListener("click", () => {
         const rising = head.getAttribute("aria-sort") === "descending" ||
           (head.getAttribute("aria-sort") === null && head.classList.contains("text"));
-        all("thead th", table).forEach((other) => other.removeAttribute("aria-sort"));
+        heads.forEach((other) => other.removeAttribute("aria-sort"));
         head.setAttribute("aria-sort", rising ? "ascending" : "descending");
-        const rows = all("tbody tr", table);
-        rows.sort((a, b) => compareCells(a.cells[column], b.cells[column], rising ? 1 : -1));
-        table.tBodies[0].append(...rows);
+        const rows = all("tbody tr", table).map((row) => ({ row, key: keyOf(row, column, heads.length) }));
+        rows.sort((a, b) => compareKeys(a.key, b.key, rising ? 1 : -1));
+        table.tBodies[0].append(...rows.map((one) => one.row));
       });
     });
   });
@@ -152,7 +156,7 @@
     function addView(selector, kind) {
       const box = make("div", undefined, role("maps"));
       box.className = kind === "weights" ? "map whole" : "map";
-      const title = make("h4", "", box), hold = make("div", undefined, box);
+      const title = make("h3", "", box), hold = make("div", undefined, box);
       hold.className = "hold";
       const canvas = make("canvas", undefined, hold);
       canvas.tabIndex = 0;
@@ -293,7 +297,7 @@
     });
 
     const views = data.outputs.map((name, o) => {
-      make("h4", name, role("views"));
+      make("h3", name, role("views"));
       const canvas = make("canvas", undefined, role("views"));
       canvas.tabIndex = 0;
       canvas.setAttribute("role", "application");
@@ -304,7 +308,7 @@
     let plane = null;
     if (data.plane) {
       root.querySelector(".view").classList.add("with-plane");
-      plane = { title: make("h4", "", role("plane")), canvas: make("canvas", undefined, role("plane")) };
+      plane = { title: make("h3", "", role("plane")), canvas: make("canvas", undefined, role("plane")) };
       plane.canvas.setAttribute("role", "img");
       plane.canvas.dataset.kind = "plane";
     }
