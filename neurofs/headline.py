@@ -113,7 +113,7 @@ def _name(method: str) -> str:
 
 
 def _value(value: float | None, digits: int = 3) -> str:
-    return "n/a" if value is None else f"{value:.{digits}f}"
+    return "n/a" if value is None else f"{value:.{digits}f}".replace("-", "−")
 
 
 def _with_interval(estimate: dict[str, Any]) -> str:

@@ -166,7 +166,7 @@ def test_the_command_prints_a_table_two_sentences_and_the_report(session, tmp_pa
     options = ["--target", "hand_velocity:x", "--n-lags", 2, "--n-splits", 3, "--n-shifts", 4]
     result = run("decode", session, *options, "--selectors", "corrcoef", "--out", tmp_path / "r", "--jobs", 1)
     assert result.exit_code == 0, result.stderr
-    assert re.search(r"^corrcoef +\d+ +-?0\.\d+ \(", result.stdout, re.M)
+    assert re.search(r"^corrcoef +\d+ +−?0\.\d+ \(", result.stdout, re.M)
     assert "features, chosen on training data, corrcoef decodes hand_velocity:x with R² =" in result.stdout
     assert "chance" in result.stdout
     assert result.stdout.rstrip().endswith(f"report: {tmp_path / 'r' / 'report.html'}")
