@@ -20,7 +20,7 @@ class LSTM(TunedDecoder):
     The step falls as half a cosine over `max_epochs`. The dropout of the counts and the number of epochs are
     chosen on the first hold-out. Feature weights are not used.
 
-    Tried on hold-outs of the three recordings, and no better there on the whole: a constant step, more dropout
+    Tried on one to five hold-outs each, and no better there on the whole: a constant step, more dropout
     before the read-out, weight decay, RMSprop, batches of 32 and of 128, the initial weights of Keras. 200 units
     are better on one recording (stevenson) and worse on the two others.
 
