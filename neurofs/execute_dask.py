@@ -198,7 +198,7 @@ def make_cluster(options: ClusterOptions, n_jobs: int | None = None) -> Any:
         "queue": options.queue,
         ACCOUNT_KEYS.get(options.kind, "account"): options.account,
         "job_script_prologue": exports,
-        "scheduler_options": {"dashboard": False},
+        "scheduler_options": {"dashboard": False, "dashboard_address": ":0"},
     }
     given = {key: value for key, value in settings.items() if value is not None}
     try:

@@ -101,7 +101,7 @@ def compare(recording: Recording, target: str | list[str], **options: Any) -> Co
     >>> session = simulate_session(12, n_electrodes=4, random_state=1)
     >>> found = compare(session, "hand_velocity:x", n_lags=3, selectors=["corrcoef"], n_splits=3, n_shifts=0)
     >>> found.summary["audit"]["passed"], found.summary["methods"][0]["method"]
-    (True, 'ridge')
+    (True, 'corrcoef')
     """
     prepared = prepare(RunOptions(target=target, **options), recording)
     tasks = list_tasks(prepared.problem)

@@ -262,9 +262,9 @@ def make_sizes(options: CompareOptions, n_features: int) -> np.ndarray:
     """Return the numbers of features to try: those asked for, or 30 from 1 to all in equal ratios.
 
     >>> make_sizes(CompareOptions(), 640)
-    array([  1,   2,   3,   4,   5,   6,   7,   8,   9,  11,  13,  16,  19,
-            23,  28,  34,  41,  49,  59,  71,  86, 104, 125, 151, 182, 219,
-           264, 318, 384, 463, 558, 640])
+    array([  1,   2,   3,   4,   5,   6,   7,   9,  10,  13,  16,  19,  23,
+            28,  34,  41,  50,  61,  74,  90, 110, 134, 163, 198, 240, 292,
+           356, 433, 526, 640])
     """
     if not all(1 <= n <= n_features for n in options.sizes):
         raise UsageError(f"sizes: expected numbers from 1 to {n_features}; found {list(options.sizes)}")
