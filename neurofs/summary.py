@@ -42,7 +42,7 @@ import xarray as xr
 from neurofs.headline import write_headline
 from neurofs.problem import Problem
 from neurofs.recording import Recording, find_gaps
-from neurofs.scores import METRICS
+from neurofs.scores import BOUNDS
 from neurofs.stats import (
     compare_paired,
     correct_holm,
@@ -123,15 +123,15 @@ class _Digest:
             }
 
     def _estimates(self, rows: pd.DataFrame) -> dict[str, Any]:
-        return {name: estimate(rows[name], self.ratio) for name in METRICS}
+        return {name: estimate(rows[name], self.ratio, bounds) for name, bounds in BOUNDS.items()}
 
     def _pooled(self, rows: pd.DataFrame) -> dict[str, Any]:
         """Return the mean over outputs of each score per fold, and FVAF = 1 − Σ MSE / Σ variance over outputs."""
         rows = rows.assign(variance=rows["mse"] / (1 - rows["r2"]).where(rows["r2"] < 1))
         folds = rows.groupby(["repeat", "fold"])
-        found = {name: estimate(folds[name].mean(), self.ratio) for name in METRICS}
+        found = {name: estimate(folds[name].mean(), self.ratio, bounds) for name, bounds in BOUNDS.items()}
         totals = folds[["mse", "variance"]].sum(min_count=1)
-        return {**found, "fvaf": estimate(1 - totals["mse"] / totals["variance"], self.ratio)}
+        return {**found, "fvaf": estimate(1 - totals["mse"] / totals["variance"], self.ratio, BOUNDS["r2"])}
 
     def tests(self) -> list[dict[str, Any]]:
         """Return the paired test of the reference against every other method, Holm-corrected per output."""
@@ -169,7 +169,8 @@ class _Digest:
             by_size = [(int(n), part) for n, part in rows.groupby("n")]
             about = {"selector": selector, "weighted": bool(weighted), "output": output}
             curve = {
-                name: _transpose([estimate(part[name], self.ratio) for _, part in by_size]) for name in names
+                name: _transpose([estimate(part[name], self.ratio, BOUNDS[name]) for _, part in by_size])
+                for name in names
             }
             yield {**about, "n": [n for n, _ in by_size], **curve}
 

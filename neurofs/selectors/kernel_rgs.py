@@ -3,9 +3,7 @@
 The search begins at the weights of RGS. Features that matter only in pairs hardly move the error of a kernel in
 which hundreds of others weigh as much as they do; among few neighbors, as in RGS, they do. From equal weights
 kernel RGS found 12 and 14 of the 20 relevant features of `neurofs reproduce 20-of-640` (seeds 10 and 11), from
-those of RGS 20 and 20. On the other hand it overfits samples of a hundred rows: ordered by its weights alone, the
-right feature of panel a of `neurofs reproduce navot2005-fig2` comes first in 92 % of 25 repetitions (m = 100, seed
-1) and both of panel c in 80 %; ordered by the geometric mean with the weights of RGS, in all.
+those of RGS 20 and 20.
 """
 
 from __future__ import annotations
@@ -60,9 +58,6 @@ class KernelRGS(Selector):
     ----------
     weights_, order_, ranking_ : arrays
         See `neurofs.selectors.base.Selector`; the largest weight is 1.
-    importances_ : array (n_features,)
-        What features are ordered by: the geometric mean of the weights here and those of RGS, or the weights alone
-        without `from_rgs`.
     loss_curve_ : array
         Logarithm of the leave-block-out mean squared error at each step, targets having variance 1.
     metric_ : LearnedMetric
@@ -122,7 +117,6 @@ class KernelRGS(Selector):
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         data = samples, standardised(Y), None if groups is None else np.asarray(groups), rng
         weigh = weigh_by_rgs if self.from_rgs else None
-        self._start = None if weigh is None else weigh(*data)
         settings: dict[str, Any] = {
             "mixed": self.mixed,
             "n_steps": self.n_steps,
@@ -132,15 +126,9 @@ class KernelRGS(Selector):
         if self.sparse:
             self.metric_, self.channel_path_ = learn_sparse_metric(*data, weigh, **settings)
         else:
-            self.metric_ = learn_metric(*data, start=self._start, **settings)
+            self.metric_ = learn_metric(*data, start=None if weigh is None else weigh(*data), **settings)
         self.loss_curve_ = self.metric_.loss_curve
         return self.metric_.feature_weights
-
-    def _importance(self, samples: Samples, scores: np.ndarray) -> np.ndarray:
-        """Order by the geometric mean of the weights before and after the search."""
-        self.importances_ = scores if self._start is None else np.sqrt(scores * self._start)
-        del self._start
-        return self.importances_
 
 
 def weigh_by_rgs(
