@@ -9,15 +9,11 @@ n (the curve) and at the chosen n (the headline). Further decoders are tuned on 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-import numba
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from neurofs.decoders import DECODERS
 from neurofs.kernel_decoder import KernelRGSDecoder
@@ -30,6 +26,7 @@ from neurofs.scores import score_classes, score_values
 from neurofs.selectors import SELECTORS
 from neurofs.selectors.targets import one_hot
 from neurofs.splits import make_folds, shift_rows
+from neurofs.threads import one_thread
 from neurofs.tuning import Holdout, hold_out
 
 __all__ = ["Choice", "Half", "fit_selector", "rehearse", "run_task"]
@@ -100,18 +97,6 @@ def run_task(problem: Problem, task: Task) -> TaskResult:
             run = _run_joint if task.method in JOINT else _run_selector
             result = run(problem, task, whole[fold.train], whole[fold.test])
     return TaskResult(result.rows, result.arrays, time.perf_counter() - started)
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Keep BLAS and numba to one thread: tasks run side by side, and sums come out the same everywhere."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
-        with threadpool_limits(1):
-            yield
-    finally:
-        numba.set_num_threads(before)
 
 
 def _whole(problem: Problem, task: Task) -> Half:
