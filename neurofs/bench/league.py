@@ -3,9 +3,10 @@
     scores = run_league()                       # one row per recording, decoder, fold, seed and output
     print(render_league(scores))                # of `neurofs.bench.league_table`
 
-Raw counts for all; one thread each; five contiguous folds with gaps, or whole trials. RGS weights are fitted once per fold,
-and once more without each hold-out on which parameters are chosen; all decoders of the fold share them: one
-metric for all outputs, and for soft kNN one per output, the root mean square of its own and the common one.
+Raw counts and one thread for all; five contiguous folds with gaps, or whole trials. RGS weights are fitted
+once per fold, and once more without each hold-out on which parameters are chosen; all decoders of the fold share
+them: one metric for all outputs, and for soft kNN one per output, the root mean square of its own and the common
+one.
 """
 
 from __future__ import annotations
