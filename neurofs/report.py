@@ -292,5 +292,8 @@ def _judge_null(nulls: list[dict[str, Any]]) -> dict[str, str]:
     if p <= 0.05:
         text = f"p = {p:.2g}{each} against {shifts} shifted targets{floor}: this is not chance."
         return {"kind": "pass", "title": "Null control passed.", "text": text}
+    if floor:
+        text = f"p = {p:.2g} against {shifts} shifted targets{floor}. Ask for 19 or more with --n-shifts."
+        return {"kind": "warn", "title": "Too few shifts.", "text": text}
     text = f"p = {p:.2g}{each} against {shifts} shifted targets: this may be chance. Do not interpret the weights."
     return {"kind": "fail", "title": "Null control failed.", "text": text}
