@@ -135,7 +135,7 @@ def _find_choice(comparison: Comparison, output: str, score: str) -> tuple[float
         if method["method"] == comparison.summary["reference"] and estimate and estimate["mean"] is not None:
             table = comparison.scores
             own = table[table["chosen"] & (table["method"] == method["method"]) & (table["output"] == output)]
-            return float(own["n"].median()), float(estimate["mean"])
+            return float(np.percentile(own["n"], 50, method="nearest")), float(estimate["mean"])
     return None
 
 

@@ -233,8 +233,9 @@ def _describe_run(summary: dict[str, Any]) -> str:
         printable(o["name"]) + (f" ({printable(o['unit'])})" if o["unit"] else "") for o in s["outputs"]
     )
     trials = f"{s['n_trials']} trials, " if s["n_trials"] else ""
+    lags = "1 lag" if s["n_lags"] == 1 else f"{s['n_lags']} lags"
     return (
-        f"{s['n_channels']} channels × {s['n_lags']} lags of {1000 * s['bin_width']:g} ms; "
+        f"{s['n_channels']} channels × {lags} of {1000 * s['bin_width']:g} ms; "
         f"{trials}{s['n_samples']:,} samples in {s['duration']:.0f} s. Target: {outputs}."
     )
 
