@@ -38,6 +38,18 @@ Names = Annotated[
 ]
 
 
+def _split_names(value: Any) -> Any:
+    """Return names from one text, a list, or texts with commas between names."""
+    texts = (value,) if isinstance(value, str) else value
+    if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+        return value
+    return tuple(name.strip() for text in texts for name in text.split(",") if name.strip())
+
+
+NameList = Annotated[tuple[str, ...], BeforeValidator(_split_names)]
+"""Names that have no commas of their own, which may therefore separate them."""
+
+
 class _Options(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
 
@@ -121,8 +133,10 @@ class SessionOptions(LoadOptions, TensorOptions):
 class CompareOptions(_Options):
     """How selectors and decoders are compared."""
 
-    selectors: Names = Field((), description="Selectors to compare, the first against all others.")
-    decoder: Names = Field(
+    selectors: NameList = Field(
+        (), description="Selectors to compare, the first against all others: rgs,sks,corrcoef."
+    )
+    decoder: NameList = Field(
         ("auto",),
         description="Decoders on the selected features, beside knn: auto (the best for the first selector, "
         "on an inner split), knn, local-linear, kernel-ridge, average, ridge, kalman, svr, "

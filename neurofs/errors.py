@@ -9,17 +9,19 @@ from __future__ import annotations
 __all__ = ["InputError", "NeurofsError", "TaskFailed", "UsageError", "printable", "quoted"]
 
 MAX_NAME = 80
+MAX_MESSAGE = 600
+"""Characters of a name in a message, and of a message that a library or a selector wrote."""
 
 
-def printable(text: object) -> str:
+def printable(text: object, most: int = MAX_NAME) -> str:
     """Return `text` on one line, with control characters shown as escapes and the middle of long text cut.
 
     >>> printable("unit\\x1b[31m 1")
     'unit\\\\x1b[31m 1'
     """
     safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
-    if len(safe) > MAX_NAME:
-        half = (MAX_NAME - 1) // 2
+    if len(safe) > most:
+        half = (most - 1) // 2
         safe = safe[:half] + "…" + safe[-half:]
     return safe
 
@@ -44,9 +46,16 @@ class UsageError(NeurofsError):
 
 
 class TaskFailed(NeurofsError):
-    """A task of a comparison that has no result: it raised an error or exceeded a limit."""
+    """A task of a comparison that has no result: it raised an error or exceeded a limit.
+
+    `detail` is what helps to find the cause, such as a traceback, for the log.
+    """
 
     exit_code = 1
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        self.detail = detail
+        super().__init__(reason)
 
 
 class InputError(NeurofsError):

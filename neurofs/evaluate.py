@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from neurofs.decoders import DECODERS
+from neurofs.errors import MAX_MESSAGE, UsageError, printable
 from neurofs.kernel_decoder import KernelRGSDecoder
 from neurofs.metric import prefix_curves
 from neurofs.preferred import PreferredDecoder
@@ -151,7 +152,14 @@ def fit_selector(problem: Problem, name: str, train: Half, seed: int) -> Ranking
     y = train.y
     if problem.classes and kind.target == "continuous":
         y = one_hot(train.y, len(problem.classes))
-    selector.fit(train.samples, y, groups=train.trials)
+    try:
+        selector.fit(train.samples, y, groups=train.trials)
+    except ValueError as error:
+        why = printable(error, MAX_MESSAGE).rstrip(".")
+        remedy = (
+            f"Give parameters as --set {name}.PARAMETER=VALUE, or leave {name} out; what is finished is kept."
+        )
+        raise UsageError(f"{why}. {remedy}") from error
     metric = getattr(selector, "metric_weights_", selector.weights_) if kind.is_metric else None
     return Ranking(selector.order_, selector.weights_, metric)
 

@@ -75,14 +75,27 @@ def draw_curves(comparison: Comparison) -> Picture | None:
         "bands are 95 % intervals over folds. A good ranking comes down early and stays low: few features "
         "say most of what all of them say. If a line reaches its best only at the right edge, the ranking "
         "found no small set. The ring is the n that was chosen without looking at the test data. "
-        "Horizontal lines: all features, the linear decoders, and chance, measured with the target shifted "
-        "against the spikes."
+        f"{_explain_lines(comparison, discrete)}"
     )
     caption = caption if not discrete else caption.replace("comes down early and stays low", "rises early")
     columns = ("output", "selector", "n", score.upper() if score == "mse" else score, "low", "high")
-    numbers = Table("Error against the number of features", columns, rows, digits=4)
+    title = f"{'Accuracy' if discrete else 'Error'} against the number of features"
     legend = [find_key(s) for s in selectors] + _line_keys(comparison)
-    return Picture("curves", "Error against number of features", caption, panels, legend, numbers)
+    return Picture("curves", title, caption, panels, legend, Table(title, columns, rows, digits=4))
+
+
+def _explain_lines(comparison: Comparison, discrete: bool) -> str:
+    """Return what the horizontal lines are, and where that of chance comes from."""
+    if not comparison.summary["null"]:
+        return "Horizontal lines: all features and the linear decoders."
+    text = "Horizontal lines: all features, the linear decoders, and chance"
+    if discrete:
+        return f"{text}, the accuracy measured with the target shifted against the spikes."
+    return (
+        f"{text}. The null control measures chance as R², with the target shifted against the spikes; the line "
+        "is that R² turned into an error, (1 − R² at chance) × the variance of the test targets, so that it may "
+        "lie above the variance itself."
+    )
 
 
 def _line_keys(comparison: Comparison) -> list[Key]:
@@ -122,7 +135,7 @@ def _find_choice(comparison: Comparison, output: str, score: str) -> tuple[float
         if method["method"] == comparison.summary["reference"] and estimate and estimate["mean"] is not None:
             table = comparison.scores
             own = table[table["chosen"] & (table["method"] == method["method"]) & (table["output"] == output)]
-            return float(own["n"].median()), float(estimate["mean"])
+            return float(np.percentile(own["n"], 50, method="nearest")), float(estimate["mean"])
     return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from neurofs.errors import printable
+from neurofs.palette import name_method
 
 __all__ = ["render_summary", "write_headline"]
 
@@ -19,7 +20,7 @@ def write_headline(summary: dict[str, Any]) -> dict[str, Any]:
     metric, rival = summary["metric"], _best_rival(summary)
     numbers = {
         "best": _number("Best pipeline", methods[best], metric),
-        "reference": _number(f"{_name(reference)} at its chosen n", methods[reference], metric),
+        "reference": _number(f"{name_method(reference)} at its chosen n", methods[reference], metric),
         "all": _number("All features", methods["all"], metric) if "all" in methods else None,
         "rival": _number("Best rival", rival, metric) if rival else None,
         "chance": _chance(summary),
@@ -71,7 +72,7 @@ def _sentences(summary: dict[str, Any], numbers: dict[str, Any], best: dict[str,
         f"{printable(name)} with {metric} = {_with_interval(found[summary['metric']])}"
         for name, found in ours["outputs"].items()
     )
-    n, name = ours["n"]["median"], _name(ours["method"])
+    n, name = ours["n"]["median"], name_method(ours["method"])
     first = f"With {n} features, chosen on training data, {name} decodes {outputs}"
     if numbers["all"]:
         first += f"; all {n_features} features alike reach {_value(numbers['all']['mean'])}"
@@ -85,19 +86,26 @@ def _sentences(summary: dict[str, Any], numbers: dict[str, Any], best: dict[str,
 
 def _second(numbers: dict[str, Any], best: dict[str, Any], metric: str) -> str:
     """Compare the best pipeline with the best rival, whichever is ahead."""
-    name, reached = _name(best["selector"]), _value(numbers["best"]["mean"])
-    text = f"{name} weights with {best['decoder']} decoding reach {reached}"
+    name, reached = name_method(best["selector"]), _value(numbers["best"]["mean"])
+    what = "weights" if best["weighted"] else "features"
+    text = f"{name} {what} with {best['decoder']} decoding reach {reached}"
     rival = numbers["rival"]
     if rival is None:
         return text + "."
     place = "ahead of" if (numbers["best"]["mean"] or 0) > (rival["mean"] or 0) else "but behind"
-    return f"{text}, {place} the best rival, {rival['method']}, with {_value(rival['mean'])}."
+    return f"{text}, {place} the best rival, {name_method(rival['method'])}, with {_value(rival['mean'])}."
 
 
 def _third(summary: dict[str, Any], chance: dict[str, Any]) -> str:
     shifts = len(summary["null"][0]["values"])
     if chance["p"] <= 0.05:
         return f"This is no chance result: p = {chance['p']:.2g} against {shifts} shifted targets."
+    least = 1 / (shifts + 1)
+    if least > 0.05 and chance["p"] < least + 1e-9:
+        return (
+            f"Better than all of {shifts} shifted targets, too few to rule out chance (p = {least:.2g}); ask for "
+            "19 or more with --n-shifts."
+        )
     return (
         f"This may be chance: p = {chance['p']:.2g} against {shifts} shifted targets. "
         "Do not read anything into the weights."
@@ -106,10 +114,6 @@ def _third(summary: dict[str, Any], chance: dict[str, Any]) -> str:
 
 def _count_features(summary: dict[str, Any]) -> int:
     return int(summary["session"]["n_channels"] * summary["session"]["n_lags"])
-
-
-def _name(method: str) -> str:
-    return {"rgs": "RGS", "kernel-rgs": "kernel RGS", "sks": "SKS"}.get(method, method)
 
 
 def _value(value: float | None, digits: int = 3) -> str:
@@ -136,7 +140,7 @@ def render_summary(summary: dict[str, Any]) -> str:
         "method",
         "n",
         *(title for title, _ in columns),
-        f"{_name(summary['reference'])} wins",
+        f"{name_method(summary['reference'])} wins",
         "p (Holm)",
     ]
     tests = {t["method"]: t for t in summary["tests"] if t["output"] in ("pooled", _only_output(summary))}

@@ -121,7 +121,11 @@ def decode(
     out = make_folder(out)
     write_atomically(out / "run.toml", render_toml(given_options(options)))
     write_log(out, f"{command or 'decode'}: {len(list_tasks(prepared.problem))} tasks")
-    results = run_tasks(prepared.problem, TaskStore(out / "tasks"), executor or Serial(), progress)
+    try:
+        results = run_tasks(prepared.problem, TaskStore(out / "tasks"), executor or Serial(), progress)
+    except TaskFailed as error:
+        write_log(out, f"{error}\n{error.detail}")
+        raise
     provenance = describe_provenance(options, prepared.recording, command, time.perf_counter() - started)
     comparison = finish(prepared, results, provenance)
     save(comparison, out)
@@ -141,7 +145,7 @@ def run_tasks(
     report(len(results), len(tasks))
     for task, result in executor.run(run_task, problem, missing):
         if isinstance(result, Failure):
-            raise TaskFailed(f"{task.id}: {result.reason}\n{result.detail}".strip())
+            raise TaskFailed(f"{task.id}: {result.reason}", result.detail)
         store.write(task.id, keys[task], result)
         results[task] = result
         report(len(results), len(tasks))

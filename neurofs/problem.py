@@ -47,8 +47,13 @@ DEFAULT_SELECTORS = {
     "values": ("rgs", "sks", "infogain", "corrcoef"),
     "classes": ("rgs", "simba", "relieff", "infogain"),
 }
-DEFAULT_SETTINGS: dict[str, dict[str, Any]] = {"rgs": {"n_epochs": 3, "survey": False}}
-"""Settings with which decode uses a selector; the survey of RGS serves few samples with few relevant features."""
+DEFAULT_SETTINGS: dict[str, dict[str, Any]] = {
+    "rgs": {"n_epochs": 3, "survey": False},
+    "focus1": {"tolerance": 0.05},
+    "focus2": {"tolerance": 0.05},
+}
+"""Settings with which decode uses a selector. The survey of RGS serves few samples with few relevant features; an
+exact search for features that tell all samples of a recording apart does not end, one for nearly all does."""
 
 DECODER_NAMES = (
     "auto",

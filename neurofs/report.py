@@ -197,6 +197,11 @@ MARKERS = {
     "v": "M15 9.5L18.4 3H11.6z",
     "D": "M15 2L19 6L15 10L11 6z",
     "d": "M15 1.8L17.6 6L15 10.2L12.4 6z",
+    "<": "M11.4 6L17.9 2.6V9.4z",
+    ">": "M18.6 6L12.1 2.6V9.4z",
+    "p": "M15 2.2L18.6 4.8L17.2 9.1H12.8L11.4 4.8z",
+    "h": "M15 2.2L18.3 4.1V7.9L15 9.8L11.7 7.9V4.1z",
+    "*": "M15 1.8L16 4.6L19 4.7L16.6 6.5L17.5 9.4L15 7.7L12.5 9.4L13.4 6.5L11 4.7L14 4.6z",
     "P": "M13.8 2.5h2.4v2.3h2.3v2.4h-2.3v2.3h-2.4v-2.3h-2.3v-2.4h2.3z",
 }
 _CROSS = "M12.5 3.5l5 5M17.5 3.5l-5 5"
@@ -228,8 +233,9 @@ def _describe_run(summary: dict[str, Any]) -> str:
         printable(o["name"]) + (f" ({printable(o['unit'])})" if o["unit"] else "") for o in s["outputs"]
     )
     trials = f"{s['n_trials']} trials, " if s["n_trials"] else ""
+    lags = "1 lag" if s["n_lags"] == 1 else f"{s['n_lags']} lags"
     return (
-        f"{s['n_channels']} channels × {s['n_lags']} lags of {1000 * s['bin_width']:g} ms; "
+        f"{s['n_channels']} channels × {lags} of {1000 * s['bin_width']:g} ms; "
         f"{trials}{s['n_samples']:,} samples in {s['duration']:.0f} s. Target: {outputs}."
     )
 
@@ -287,5 +293,8 @@ def _judge_null(nulls: list[dict[str, Any]]) -> dict[str, str]:
     if p <= 0.05:
         text = f"p = {p:.2g}{each} against {shifts} shifted targets{floor}: this is not chance."
         return {"kind": "pass", "title": "Null control passed.", "text": text}
+    if floor:
+        text = f"p = {p:.2g} against {shifts} shifted targets{floor}. Ask for 19 or more with --n-shifts."
+        return {"kind": "warn", "title": "Too few shifts.", "text": text}
     text = f"p = {p:.2g}{each} against {shifts} shifted targets: this may be chance. Do not interpret the weights."
     return {"kind": "fail", "title": "Null control failed.", "text": text}

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["BOUNDS", "METRICS", "score_classes", "score_values"]
+__all__ = ["METRICS", "RANGES", "score_classes", "score_values"]
 
-BOUNDS = {
+METRICS = ("mse", "r2", "r", "accuracy", "balanced_accuracy")
+RANGES = {
     "mse": (0.0, np.inf),
     "r2": (-np.inf, 1.0),
+    "fvaf": (-np.inf, 1.0),
     "r": (-1.0, 1.0),
     "accuracy": (0.0, 1.0),
     "balanced_accuracy": (0.0, 1.0),
 }
-METRICS = tuple(BOUNDS)
+"""Least and most possible value of each score."""
 
 
 def score_values(truth: np.ndarray, predicted: np.ndarray) -> dict[str, np.ndarray]:

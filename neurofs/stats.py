@@ -30,16 +30,16 @@ CONFIDENCE = 0.95
 
 
 def estimate(
-    values: Any, ratio: float, bounds: tuple[float, float] = (-np.inf, np.inf)
+    values: Any, ratio: float, least: float = -np.inf, most: float = np.inf
 ) -> dict[str, float | None]:
     """Return the mean over folds with its 95 % interval; `ratio` is n_test / n_train.
 
-    An interval ends where the score does: `bounds` are its least and largest possible values.
+    The interval ends where possible values do, which costs it no coverage.
 
     >>> {name: round(value, 3) for name, value in estimate([0.5, 0.6, 0.7], ratio=0.25).items()}
     {'mean': 0.6, 'low': 0.271, 'high': 0.929}
-    >>> estimate([0.7, 0.9, 1.0], ratio=0.25, bounds=(0.0, 1.0))["high"]
-    1.0
+    >>> estimate([0.5, 0.9], ratio=1.0, least=0.0, most=1.0)
+    {'mean': 0.7, 'low': 0.0, 'high': 1.0}
     """
     values = np.asarray(values, float)
     values = values[np.isfinite(values)]
@@ -49,7 +49,7 @@ def estimate(
     if values.size == 1:
         return {"mean": mean, "low": None, "high": None}
     half = float(t.ppf((1 + CONFIDENCE) / 2, values.size - 1) * _standard_error(values, ratio))
-    return {"mean": mean, "low": max(mean - half, bounds[0]), "high": min(mean + half, bounds[1])}
+    return {"mean": mean, "low": max(mean - half, least), "high": min(mean + half, most)}
 
 
 def _standard_error(values: np.ndarray, ratio: float) -> float:

@@ -42,7 +42,7 @@ import xarray as xr
 from neurofs.headline import write_headline
 from neurofs.problem import Problem
 from neurofs.recording import Recording, find_gaps
-from neurofs.scores import BOUNDS
+from neurofs.scores import METRICS, RANGES
 from neurofs.stats import (
     compare_paired,
     correct_holm,
@@ -123,15 +123,19 @@ class _Digest:
             }
 
     def _estimates(self, rows: pd.DataFrame) -> dict[str, Any]:
-        return {name: estimate(rows[name], self.ratio, bounds) for name, bounds in BOUNDS.items()}
+        return {name: self._estimate(name, rows[name]) for name in METRICS}
+
+    def _estimate(self, name: str, values: Any) -> dict[str, float | None]:
+        """Return the estimate of a score, its interval inside the range of the score."""
+        return estimate(values, self.ratio, *RANGES[name])
 
     def _pooled(self, rows: pd.DataFrame) -> dict[str, Any]:
         """Return the mean over outputs of each score per fold, and FVAF = 1 − Σ MSE / Σ variance over outputs."""
         rows = rows.assign(variance=rows["mse"] / (1 - rows["r2"]).where(rows["r2"] < 1))
         folds = rows.groupby(["repeat", "fold"])
-        found = {name: estimate(folds[name].mean(), self.ratio, bounds) for name, bounds in BOUNDS.items()}
+        found = {name: self._estimate(name, folds[name].mean()) for name in METRICS}
         totals = folds[["mse", "variance"]].sum(min_count=1)
-        return {**found, "fvaf": estimate(1 - totals["mse"] / totals["variance"], self.ratio, BOUNDS["r2"])}
+        return {**found, "fvaf": self._estimate("fvaf", 1 - totals["mse"] / totals["variance"])}
 
     def tests(self) -> list[dict[str, Any]]:
         """Return the paired test of the reference against every other method, Holm-corrected per output."""
@@ -169,8 +173,7 @@ class _Digest:
             by_size = [(int(n), part) for n, part in rows.groupby("n")]
             about = {"selector": selector, "weighted": bool(weighted), "output": output}
             curve = {
-                name: _transpose([estimate(part[name], self.ratio, BOUNDS[name]) for _, part in by_size])
-                for name in names
+                name: _transpose([self._estimate(name, part[name]) for _, part in by_size]) for name in names
             }
             yield {**about, "n": [n for n, _ in by_size], **curve}
 
@@ -289,7 +292,8 @@ def _describe_stability(problem: Problem, weights: xr.Dataset) -> Iterator[dict[
             part = weights.sel(selector=selector, output=output)
             ranks = part["ranking"].values.reshape(-1, problem.samples.n_features)
             done = ranks.min(axis=1) > 0
-            n = int(np.median(part["n_chosen"].values.reshape(-1)[done])) if done.any() else 0
+            chosen = part["n_chosen"].values.reshape(-1)[done]
+            n = int(np.percentile(chosen, 50, method="nearest")) if done.any() else 0
             yield {"selector": selector, "output": output, "n": n, **measure_stability(ranks[done] <= n)}
 
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import IO, Any
 
-from neurofs.errors import NeurofsError, UsageError, printable
+from neurofs.errors import MAX_MESSAGE, NeurofsError, UsageError, printable
 
 __all__ = ["DATA_ERRORS", "SINGLE_THREAD", "Failure", "Limits", "Shared", "Worker", "attempt"]
 
@@ -217,11 +217,11 @@ def attempt(function: Any, shared: Any, item: Any) -> Any:
     try:
         return function(shared, item)
     except NeurofsError as error:
-        return Failure(str(error))
+        return Failure(str(error), _trace() if error.__cause__ else "")
     except MemoryError as error:
         return Failure(f"needed more memory than it may use: {printable(error) or 'MemoryError'}", _trace())
     except DATA_ERRORS as error:
-        return Failure(f"{type(error).__name__}: {printable(error)}", _trace())
+        return Failure(f"{type(error).__name__}: {printable(error, MAX_MESSAGE)}", _trace())
 
 
 def _trace() -> str:

@@ -2,6 +2,7 @@ import pytest
 
 from neurofs.config import (
     LoadOptions,
+    RunOptions,
     SessionOptions,
     TensorOptions,
     make_options,
@@ -54,3 +55,11 @@ def test_options_are_frozen():
 def test_every_key_is_explained():
     for key, field in SessionOptions.model_fields.items():
         assert field.description, key
+
+
+def test_selectors_may_be_separated_by_commas():
+    options = make_options(RunOptions, {"selectors": ("rgs, sks", "relieff"), "decoder": "knn,ridge"})
+    assert options.selectors == ("rgs", "sks", "relieff")
+    assert options.decoder == ("knn", "ridge")
+    with pytest.raises(UsageError, match="selectors"):
+        make_options(RunOptions, {"selectors": [3]})

@@ -12,6 +12,7 @@ from neurofs import results
 from neurofs.cli import main
 from neurofs.config import RunOptions
 from neurofs.execute import Processes, Serial
+from neurofs.headline import _third
 from neurofs.pipeline import compare, decode
 from neurofs.problem import Task
 from neurofs.recording import Recording, Series
@@ -167,12 +168,36 @@ def test_the_command_prints_a_table_two_sentences_and_the_report(session, tmp_pa
     result = run("decode", session, *options, "--selectors", "corrcoef", "--out", tmp_path / "r", "--jobs", 1)
     assert result.exit_code == 0, result.stderr
     assert re.search(r"^corrcoef +\d+ +−?0\.\d+ \(", result.stdout, re.M)
-    assert "features, chosen on training data, corrcoef decodes hand_velocity:x with R² =" in result.stdout
-    assert "chance" in result.stdout
+    assert "features, chosen on training data, correlation decodes hand_velocity:x with R² =" in result.stdout
+    assert "4 shifted targets" in result.stdout
+    assert "correlation features with" in result.stdout
     assert result.stdout.rstrip().endswith(f"report: {tmp_path / 'r' / 'report.html'}")
     assert "tasks" in result.stderr
     quiet = run("decode", session, *options, "--selectors", "corrcoef", "--out", tmp_path / "r", "--json")
     assert json.loads(quiet.stdout)["reference"] == "corrcoef"
+
+
+def test_a_selector_that_refuses_is_one_line_and_the_rest_is_in_the_log(session, tmp_path):
+    options = ["--target", "direction", "--n-lags", 2, "--n-splits", 2, "--n-shifts", 0, "--jobs", 1]
+    settings = ["--selectors", "focus2", "--set", "focus2.tolerance=0", "--set", "focus2.max_tests=3"]
+    result = run("decode", session, *options, *settings, "--out", tmp_path / "r")
+    assert result.exit_code == 1
+    told = [line for line in result.stderr.splitlines() if line.startswith("neurofs: ")]
+    assert len(told) == 1
+    assert told[0].startswith("neurofs: focus2-o0-r0-f0: Focus2 tested 3 sets")
+    assert told[0].endswith(
+        "Give parameters as --set focus2.PARAMETER=VALUE, or leave focus2 out; what is finished is kept."
+    )
+    assert "Traceback" not in result.stderr
+    assert "Traceback" in (tmp_path / "r" / "log.txt").read_text()
+
+
+def test_few_shifts_that_all_lose_are_called_too_few():
+    chance = {"p": 1 / 3}
+    assert "too few to rule out chance (p = 0.33)" in _third({"null": [{"values": [0.1, 0.2]}]}, chance)
+    assert "may be chance" in _third({"null": [{"values": [0.1, 0.2]}]}, {"p": 2 / 3})
+    assert "may be chance" in _third({"null": [{"values": [0.1] * 40}]}, {"p": 0.2})
+    assert "no chance result" in _third({"null": [{"values": [0.1] * 40}]}, {"p": 1 / 41})
 
 
 def test_several_sessions_have_a_folder_each_and_a_bad_one_does_not_stop_the_others(session, tmp_path):

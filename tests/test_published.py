@@ -60,7 +60,10 @@ def check(*comparisons, top=4):
 
 def test_wins_are_counted_where_the_error_of_rgs_is_least():
     claim = check()[0]
-    assert claim["found"] == "at n = 4, where its error is least: corrcoef 100 %, sks 100 %"
+    assert claim["found"] == (
+        "at n = 4, where its error is least, without weights (the verdict): corrcoef 100 %, sks 100 %; "
+        "with its weights: corrcoef 100 %, sks 100 %"
+    )
     assert claim["holds"] is True
 
 
@@ -69,8 +72,43 @@ def test_two_lost_folds_of_ten_are_too_many():
         lambda name, weighted, n, fold: -3.0 * (name == "sks" and n == 4 and fold in (2, 7))
     )
     claim = check(bad)[0]
-    assert "corrcoef 100 %, sks 80 %" in claim["found"]
+    assert "(the verdict): corrcoef 100 %, sks 80 %" in claim["found"]
+    assert "with its weights: corrcoef 100 %, sks 80 %" in claim["found"]
     assert claim["holds"] is False
+
+
+def test_weights_that_win_do_not_save_a_ranking_that_loses():
+    """The ranking loses three folds of ten to SKS (7 against 6); its weights win them all (3 against 6)."""
+    worse = make_comparison(
+        lambda name, weighted, n, fold: (
+            3.0 * (name == "rgs" and not weighted and n == 4 and fold < 3)
+            + 4.0 * (name == "rgs" and not weighted and n != 4)
+        )
+    )
+    claim, _, always, *_ = check(worse)
+    assert always["found"].endswith("100 % at n = 12; rank correlation with n 0.00"), (
+        "a share that does not grow"
+    )
+    assert always["holds"] is False
+    assert (
+        "(the verdict): corrcoef 70 %, sks 70 %; with its weights: corrcoef 100 %, sks 100 %"
+        in claim["found"]
+    )
+    assert claim["holds"] is False
+
+
+def test_wins_with_weights_that_lose_are_told_too():
+    worse = make_comparison(lambda name, weighted, n, fold: 9.0 * (weighted and fold in (0, 5)))
+    claim = check(worse)[0]
+    assert "with its weights: corrcoef 80 %, sks 80 %" in claim["found"]
+    assert claim["holds"] is True
+
+
+def test_without_weights_only_the_verdict_is_told():
+    whole = make_comparison()
+    scores = whole.scores[~whole.scores["weighted"]]
+    part = Comparison(scores, whole.weights, whole.predictions, whole.session, {}, whole.config)
+    assert "with its weights" not in check(part)[0]["found"]
 
 
 def test_sessions_count_together():

@@ -29,11 +29,12 @@ from neurofs.figures_maps import draw_lags, draw_positions, draw_top_maps, draw_
 from neurofs.figures_scores import draw_confusion, draw_curves, draw_null, draw_stability, draw_wins
 from neurofs.figures_session import draw_raster, draw_traces
 from neurofs.methods_text import write_bibtex, write_methods
-from neurofs.palette import THEME, find_key
+from neurofs.palette import LABELS, THEME, find_key
 from neurofs.pictures import Table
-from neurofs.report import render, render_index, save_figures, show_table, write_report
+from neurofs.report import MARKERS, render, render_index, save_figures, show_table, write_report
 from neurofs.report_data import encode_json, pack_maps
 from neurofs.results import save
+from neurofs.selectors import SELECTORS
 from neurofs.summary import SCHEMA
 
 CASES = {
@@ -207,6 +208,21 @@ def test_chance_is_drawn_as_an_error():
     rows = comparison.scores[(comparison.scores["output"] == output) & comparison.scores["chosen"]]
     chance = 1.2 * (rows["mse"] / (1 - rows["r2"])).mean()
     assert min(abs(level - chance) for level in levels) < 1e-9
+
+
+def test_the_caption_says_where_the_line_of_chance_comes_from():
+    comparison = make_comparison()
+    assert "(1 − R² at chance) × the variance" in draw_curves(comparison).caption
+    silent = replace(comparison, summary=comparison.summary | {"null": []})
+    assert "chance" not in draw_curves(silent).caption
+
+
+def test_every_selector_has_a_name_and_a_style_of_its_own():
+    keys = {name: find_key(name) for name in (*SELECTORS, "ridge", "kalman")}
+    styles = {(key.color, key.marker, str(key.line)) for key in keys.values()}
+    assert len(styles) == len({key.label for key in keys.values()}) == len(keys)
+    assert {key.marker for key in keys.values()} <= {*MARKERS, "x", ""}
+    assert all(name in LABELS for name in keys)
 
 
 def test_wins_are_those_of_the_weighted_reference():

@@ -163,6 +163,21 @@ def test_hostile_names_are_shown_harmless(days):
     assert "a\\nb: 96 features" in text
 
 
+@pytest.mark.parametrize("ours", [0.5, 0.1])
+def test_the_conclusion_says_who_is_ahead(found, ours):
+    """At n = 20: by number 0.2, by rate 0.3, RGS 0.6."""
+    r2 = {"meta-features": ours, "average": 0.2, "firing rate": 0.3, "rgs": 0.6}
+    rows = [
+        (method, n, 0, 0, value if n == 20 else 0.0) for method, value in r2.items() for n in (10, 20, 50)
+    ]
+    told = render_transfer(replace(found, scores=pd.DataFrame(rows, columns=found.scores.columns)))
+    last = told.splitlines()[-1]
+    assert f"20 features decode with R² = {ours:.3f}" in last
+    assert "firing rate (0.300)" in last
+    assert "RGS, with the targets, reaches 0.600." in last
+    assert ("do not rely" in last) == (ours < 0.3)
+
+
 def run(*arguments):
     return CliRunner().invoke(main, [str(a) for a in arguments])
 
@@ -170,10 +185,18 @@ def run(*arguments):
 def test_command(days, tmp_path):
     paths = [write(day, tmp_path / f"{day.name}.nwb") for day in days[1:]]
     options = ["--target", "hand_velocity", "--n-lags", 3]
-    result = run("transfer", *paths[:2], "--to", paths[2], *options, "--top", 3)
+    result = run(
+        "transfer", *paths[:2], "--to", paths[2], *options, "--top", 3, "--out", tmp_path / "day3.csv"
+    )
     assert result.exit_code == 0, result.output
     assert "day3: 72 features ranked without its targets, from day1, day2" in result.stdout
     assert "RGS, which had the targets" in result.stdout
+    assert result.stderr.splitlines()[-1] == "compared on 5 of 5 folds"
+    assert result.stdout.rstrip().endswith(f"ranking: {tmp_path / 'day3.csv'}")
+    table = pd.read_csv(tmp_path / "day3.csv")
+    assert list(table) == ["rank", "channel", "lag", "predicted"]
+    assert (np.diff(table["predicted"]) <= 0).all()
+    assert len(table) == 72
     record = json.loads(run("transfer", *paths[:2], "--to", paths[2], *options, "--json").stdout)
     assert [row["rank"] for row in record["ranking"]] == list(range(1, 73))
     assert set(record["rank_correlation"]) == set(METHODS)

@@ -47,7 +47,7 @@ def decode_command(
     Examples:
       neurofs decode
       neurofs decode session.nwb --target hand_velocity --out reports/day1
-      neurofs decode session.nwb --target direction --selectors simba --selectors relieff
+      neurofs decode session.nwb --target direction --selectors simba,relieff
       neurofs decode session.nwb --target hand_velocity --set rgs.n_epochs=5 --n-repeats 5
       neurofs decode reports/day1/run.toml --out reports/day1-again
     """

@@ -29,10 +29,20 @@ MEASURES = ["corrcoef", "infogain", "sks", "rrelieff", "rgs"]
     help="What makes a feature good on the earlier sessions: its weight by this selector.",
 )
 @click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="Features to print.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the whole ranking here, as CSV."
+)
 @click.option("--seed", default=0, show_default=True, help="Seed of all draws.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def transfer_command(
-    train: tuple[Path, ...], new: Path, quality: str, top: int, seed: int, as_json: bool, **given: Any
+    train: tuple[Path, ...],
+    new: Path,
+    quality: str,
+    top: int,
+    out: Path | None,
+    seed: int,
+    as_json: bool,
+    **given: Any,
 ) -> None:
     """Rank the features of a new session by what earlier sessions TRAIN teach, without its targets.
 
@@ -42,14 +52,28 @@ def transfer_command(
 
     \b
     Examples:
-      neurofs transfer day1.nwb day2.nwb day3.nwb --to day4.nwb --target hand_velocity
+      neurofs transfer day1.nwb day2.nwb day3.nwb --to day4.nwb --target hand_velocity --out day4.csv
       neurofs transfer day*.toml --to today.nwb --target hand_velocity --n-lags 5 --json
     """
     from neurofs.config import TensorOptions, make_options
+    from neurofs.errors import printable
     from neurofs.loaders import load
+    from neurofs.results import write_atomically
     from neurofs.transfer import render_transfer, transfer
 
     options = make_options(TensorOptions, given)
     sessions = [load(path) for path in train]
-    found = transfer(sessions, load(new), options, quality=quality, random_state=seed)
+    found = transfer(
+        sessions, load(new), options, quality=quality, random_state=seed, progress=_show_progress
+    )
+    if out is not None:
+        names = found.ranking["channel"].map(printable)
+        write_atomically(out, found.ranking.assign(channel=names).to_csv(index=False))
     click.echo(json.dumps(found.to_dict(), indent=2) if as_json else render_transfer(found, top))
+    if out is not None and not as_json:
+        click.echo(f"\nranking: {out}")
+
+
+def _show_progress(done: int, total: int) -> None:
+    """Say how many folds of the comparison are done."""
+    click.echo(f"compared on {done} of {total} folds", err=True)

@@ -240,7 +240,7 @@
       const every = Math.max(1, Math.ceil(14 / height));
       for (let l = 0; l < nLags; l += every) pen.fillText(data.lags[l], left - 5, floor - (l + 0.5) * height + 4);
       pen.save(); pen.translate(10, top + height * nLags / 2); pen.rotate(-Math.PI / 2);
-      pen.textAlign = "center"; pen.fillText("lag (ms)", 0, 0); pen.restore();
+      pen.textAlign = "center"; pen.fillText(height * nLags < 48 ? "ms" : "lag (ms)", 0, 0); pen.restore();
       pen.textAlign = "center";
       const names = data.channels.map((name) => (name.length > 8 ? name.slice(0, 7) + "…" : name));
       const widest = names.reduce((a, name) => Math.max(a, pen.measureText(name).width), 8) + 6;
