@@ -205,24 +205,32 @@ def _errors(
     problem: Problem, train: Half, held: Holdout, sizes: np.ndarray, points: Any, weighted: bool
 ) -> np.ndarray:
     """Return the error on a hold-out, (points, sizes): squared error, or the share of wrong classes."""
-    ranking, fit, test = held.weights, train[held.fit], train[held.test]
+    fit, test = train[held.fit], train[held.test]
+    curves = _predict_curves(problem, held.weights, fit, test, sizes, points, weighted)
+    wrong = curves != test.y if problem.classes else (curves - test.y) ** 2
+    return np.mean(wrong, axis=-1)
+
+
+def _predict_curves(
+    problem: Problem,
+    ranking: Ranking,
+    train: Half,
+    test: Half,
+    sizes: np.ndarray,
+    points: list[tuple[int, float]],
+    weighted: bool,
+) -> np.ndarray:
+    """Predict the test part with the first n features, (points, sizes, rows): values, or classes."""
     curves = prefix_curves(
-        fit.samples,
-        _encode(problem, fit.y),
+        train.samples,
+        _targets(problem, train),
         test.samples,
         order=ranking.order,
         sizes=sizes,
         points=points,
         weights=ranking.metric if weighted else None,
     )
-    if problem.classes:
-        return np.mean(curves.argmax(axis=-1) != test.y, axis=-1)
-    return np.mean((curves[..., 0] - test.y) ** 2, axis=-1)
-
-
-def _encode(problem: Problem, y: np.ndarray) -> np.ndarray:
-    """Return targets as columns, one per class if there are classes."""
-    return one_hot(y, len(problem.classes)) if problem.classes else y.reshape(len(y), -1)
+    return curves.argmax(axis=-1) if problem.classes else curves[..., 0]
 
 
 def _predict_curve(
@@ -236,17 +244,8 @@ def _predict_curve(
 ) -> np.ndarray:
     """Predict the test part with the first n features, (sizes, rows), each n with its own k and β."""
     tried = sorted(set(points))
-    curves = prefix_curves(
-        train.samples,
-        _encode(problem, train.y),
-        test.samples,
-        order=ranking.order,
-        sizes=sizes,
-        points=tried,
-        weights=ranking.metric if weighted else None,
-    )
-    own = np.stack([curves[tried.index(point), at] for at, point in enumerate(points)])
-    return own.argmax(axis=-1) if problem.classes else own[..., 0]
+    curves = _predict_curves(problem, ranking, train, test, sizes, tried, weighted)
+    return np.stack([curves[tried.index(point), at] for at, point in enumerate(points)])
 
 
 def _decode(
