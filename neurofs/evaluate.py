@@ -131,7 +131,9 @@ def _run_selector(problem: Problem, task: Task, train: Half, test: Half) -> Task
     rows, predicted = [], {}
     for weighted in sorted({weighted for weighted, _ in tuned.best}):
         points = [tuned.best[weighted, n] for n in sizes]
-        curve = _predict_curve(problem, ranking, train, test, sizes, points, weighted)
+        tried = sorted(set(points))
+        curves = _predict_curves(problem, ranking, train, test, sizes, tried, weighted)
+        curve = np.stack([curves[tried.index(point), at] for at, point in enumerate(points)])
         rows += _curve_rows(problem, task, test, sizes, points, curve, weighted)
         if weighted == tuned.choice.weighted:
             predicted[task.method] = curve[list(sizes).index(tuned.choice.n)]
@@ -231,21 +233,6 @@ def _predict_curves(
         weights=ranking.metric if weighted else None,
     )
     return curves.argmax(axis=-1) if problem.classes else curves[..., 0]
-
-
-def _predict_curve(
-    problem: Problem,
-    ranking: Ranking,
-    train: Half,
-    test: Half,
-    sizes: np.ndarray,
-    points: list[tuple[int, float]],
-    weighted: bool,
-) -> np.ndarray:
-    """Predict the test part with the first n features, (sizes, rows), each n with its own k and β."""
-    tried = sorted(set(points))
-    curves = _predict_curves(problem, ranking, train, test, sizes, tried, weighted)
-    return np.stack([curves[tried.index(point), at] for at, point in enumerate(points)])
 
 
 def _decode(
@@ -388,10 +375,8 @@ def _null_score(problem: Problem, train: Half, test: Half, seed: int) -> float:
     sizes = sizes[np.unique(np.linspace(0, len(sizes) - 1, NULL_SIZES).round().astype(int))]
     choice = rehearse(problem, name, train, sizes, seed, at_most=1).choice
     ranking = fit_selector(problem, name, train, seed)
-    point = (choice.k, choice.beta)
-    predicted = _predict_curve(problem, ranking, train, test, np.array([choice.n]), [point], choice.weighted)[
-        0
-    ]
+    n, points = np.array([choice.n]), [(choice.k, choice.beta)]
+    predicted = _predict_curves(problem, ranking, train, test, n, points, choice.weighted)[0, 0]
     if problem.classes:
         return float(score_classes(test.y, predicted)["accuracy"])
     return float(score_values(test.y, predicted)["r2"])

@@ -23,7 +23,7 @@ from neurofs.samples import Samples
 from neurofs.selectors.base import SetSelector
 from neurofs.selectors.memory import check_memory, memory_limit
 from neurofs.selectors.subsets import AnyEstimator, Cut, LeastSquares, Logistic, Neighbors, SubsetModel
-from neurofs.selectors.targets import EitherSelector
+from neurofs.selectors.targets import EstimatorSelector
 from neurofs.selectors.units import Units
 from neurofs.splits import split_off
 
@@ -67,7 +67,7 @@ def climb(model: SubsetModel, n_units: int, width: int, largest: int) -> Iterato
         yield beam[0], len(made)
 
 
-class _Beam(SetSelector, EitherSelector):
+class _Beam(SetSelector, EstimatorSelector):
     """What the two share; they differ in the rows by which sets are ranked."""
 
     reference = "Ng 1998"
@@ -93,11 +93,6 @@ class _Beam(SetSelector, EitherSelector):
         self.n_neighbors = n_neighbors
         self.discrete_target = discrete_target
         self.feature_groups = feature_groups
-
-    def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
-        """Keep the target as it is for an estimator."""
-        self._target = np.asarray(y)
-        return super()._check_fit(X, y)
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         units = Units(self.feature_groups, samples.n_features)

@@ -16,13 +16,13 @@ from neurofs.selectors.filters import DEFAULT_NEIGHBORS
 from neurofs.selectors.losses import EstimatorLoss
 from neurofs.selectors.meta import describe_features
 from neurofs.selectors.rgs import positive, standardised
-from neurofs.selectors.targets import EitherSelector, check_neighbors, check_pairs
+from neurofs.selectors.targets import EstimatorSelector, check_neighbors, check_pairs
 from neurofs.selectors.units import Units
 
 __all__ = ["Mufasa", "draw_near"]
 
 
-class Mufasa(SetSelector, EitherSelector):
+class Mufasa(SetSelector, EstimatorSelector):
     """Mufasa: search the space of meta-features for a place around which n features are good together.
 
     In each of J rounds n features are drawn around a point u, with probabilities that fall off as a Gaussian
@@ -110,11 +110,6 @@ class Mufasa(SetSelector, EitherSelector):
         self.discrete_target = discrete_target
         self.random_state = random_state
         self.feature_groups = feature_groups
-
-    def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
-        """Keep the target as it is for an estimator."""
-        self._target = np.asarray(y)
-        return super()._check_fit(X, y)
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         if not isinstance(self.n_rounds, Integral) or self.n_rounds < 1:

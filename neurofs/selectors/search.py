@@ -20,7 +20,7 @@ import numpy as np
 from neurofs.samples import Samples
 from neurofs.selectors.base import SetSelector
 from neurofs.selectors.losses import EstimatorLoss, SoftKNNLoss
-from neurofs.selectors.targets import EitherSelector
+from neurofs.selectors.targets import EstimatorSelector
 from neurofs.selectors.units import Units
 
 __all__ = ["BackwardElimination", "ForwardSelection", "Step"]
@@ -36,7 +36,7 @@ class Step:
     score: float
 
 
-class _Search(SetSelector, EitherSelector):
+class _Search(SetSelector, EstimatorSelector):
     """What the two directions share."""
 
     def __init__(
@@ -69,11 +69,6 @@ class _Search(SetSelector, EitherSelector):
         self.beta_factor = beta_factor
         self.discrete_target = discrete_target
         self.feature_groups = feature_groups
-
-    def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
-        """Keep the target as it is for an estimator."""
-        self._target = np.asarray(y)
-        return super()._check_fit(X, y)
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         units = Units(self.feature_groups, samples.n_features)

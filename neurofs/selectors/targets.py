@@ -16,6 +16,7 @@ from neurofs.selectors.base import Selector
 __all__ = [
     "ClassSelector",
     "EitherSelector",
+    "EstimatorSelector",
     "allowed_pairs",
     "check_classes",
     "check_neighbors",
@@ -64,6 +65,15 @@ class EitherSelector(Selector):
     def _columns(self, Y: np.ndarray) -> np.ndarray:
         """Return values as they are, and classes as one column each."""
         return one_hot(Y[:, 0].astype(np.int64), self._n_classes) if self._n_classes else Y
+
+
+class EstimatorSelector(EitherSelector):
+    """One that also keeps the target as it was given, `_target`, for an estimator; `_weigh` deletes it."""
+
+    def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
+        """Keep the target as it is for an estimator."""
+        self._target = np.asarray(y)
+        return super()._check_fit(X, y)
 
 
 def encode_classes(y: Any, who: str) -> tuple[np.ndarray, np.ndarray]:
