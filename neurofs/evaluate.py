@@ -117,7 +117,9 @@ def _run_selector(problem: Problem, task: Task, train: Half, test: Half) -> Task
     rows, predicted = [], {}
     for weighted in sorted({weighted for weighted, _ in tuned.best}):
         points = [tuned.best[weighted, n] for n in sizes]
-        curve = _predict_curve(problem, ranking, train, test, sizes, points, weighted)
+        tried = sorted(set(points))
+        curves = _predict_curves(problem, ranking, train, test, sizes, tried, weighted)
+        curve = np.stack([curves[tried.index(point), at] for at, point in enumerate(points)])
         rows += _curve_rows(problem, task, test, sizes, points, curve, weighted)
         if weighted == tuned.choice.weighted:
             predicted[task.method] = curve[list(sizes).index(tuned.choice.n)]
@@ -198,27 +200,13 @@ def _errors(
     problem: Problem, train: Half, held: Holdout, sizes: np.ndarray, points: Any, weighted: bool
 ) -> np.ndarray:
     """Return the error on a hold-out, (points, sizes): squared error, or the share of wrong classes."""
-    ranking, fit, test = held.weights, train[held.fit], train[held.test]
-    curves = prefix_curves(
-        fit.samples,
-        _encode(problem, fit.y),
-        test.samples,
-        order=ranking.order,
-        sizes=sizes,
-        points=points,
-        weights=ranking.metric if weighted else None,
-    )
-    if problem.classes:
-        return np.mean(curves.argmax(axis=-1) != test.y, axis=-1)
-    return np.mean((curves[..., 0] - test.y) ** 2, axis=-1)
+    fit, test = train[held.fit], train[held.test]
+    curves = _predict_curves(problem, held.weights, fit, test, sizes, points, weighted)
+    wrong = curves != test.y if problem.classes else (curves - test.y) ** 2
+    return np.mean(wrong, axis=-1)
 
 
-def _encode(problem: Problem, y: np.ndarray) -> np.ndarray:
-    """Return targets as columns, one per class if there are classes."""
-    return one_hot(y, len(problem.classes)) if problem.classes else y.reshape(len(y), -1)
-
-
-def _predict_curve(
+def _predict_curves(
     problem: Problem,
     ranking: Ranking,
     train: Half,
@@ -227,19 +215,17 @@ def _predict_curve(
     points: list[tuple[int, float]],
     weighted: bool,
 ) -> np.ndarray:
-    """Predict the test part with the first n features, (sizes, rows), each n with its own k and β."""
-    tried = sorted(set(points))
+    """Predict the test part with the first n features, (points, sizes, rows): values, or classes."""
     curves = prefix_curves(
         train.samples,
-        _encode(problem, train.y),
+        _targets(problem, train),
         test.samples,
         order=ranking.order,
         sizes=sizes,
-        points=tried,
+        points=points,
         weights=ranking.metric if weighted else None,
     )
-    own = np.stack([curves[tried.index(point), at] for at, point in enumerate(points)])
-    return own.argmax(axis=-1) if problem.classes else own[..., 0]
+    return curves.argmax(axis=-1) if problem.classes else curves[..., 0]
 
 
 def _decode(
@@ -382,10 +368,8 @@ def _null_score(problem: Problem, train: Half, test: Half, seed: int) -> float:
     sizes = sizes[np.unique(np.linspace(0, len(sizes) - 1, NULL_SIZES).round().astype(int))]
     choice = rehearse(problem, name, train, sizes, seed, at_most=1).choice
     ranking = fit_selector(problem, name, train, seed)
-    point = (choice.k, choice.beta)
-    predicted = _predict_curve(problem, ranking, train, test, np.array([choice.n]), [point], choice.weighted)[
-        0
-    ]
+    n, points = np.array([choice.n]), [(choice.k, choice.beta)]
+    predicted = _predict_curves(problem, ranking, train, test, n, points, choice.weighted)[0, 0]
     if problem.classes:
         return float(score_classes(test.y, predicted)["accuracy"])
     return float(score_values(test.y, predicted)["r2"])

@@ -79,12 +79,12 @@ def _sentences(summary: dict[str, Any], numbers: dict[str, Any], best: dict[str,
     if numbers["chance"]:
         first += f"; chance is {_value(numbers['chance']['mean'])}"
     yield first + "."
-    yield _second(numbers, best, metric)
+    yield _second(numbers, best)
     if numbers["chance"]:
         yield _third(summary, numbers["chance"])
 
 
-def _second(numbers: dict[str, Any], best: dict[str, Any], metric: str) -> str:
+def _second(numbers: dict[str, Any], best: dict[str, Any]) -> str:
     """Compare the best pipeline with the best rival, whichever is ahead."""
     name, reached = name_method(best["selector"]), _value(numbers["best"]["mean"])
     what = "weights" if best["weighted"] else "features"

@@ -17,16 +17,15 @@ from sklearn.utils import check_random_state
 from neurofs.channel_path import learn_sparse_metric
 from neurofs.learned_metric import N_ROWS, N_STEPS, learn_metric, sort_rows
 from neurofs.samples import Samples
-from neurofs.selectors.base import Selector
 from neurofs.selectors.rgs import RGS, standardised
-from neurofs.selectors.targets import check_classes, encode_classes, is_discrete, one_hot
+from neurofs.selectors.targets import EitherSelector
 
 __all__ = ["KernelRGS", "weigh_by_rgs"]
 
 RGS_ROWS = 2000
 
 
-class KernelRGS(Selector):
+class KernelRGS(EitherSelector):
     """Feature weights that minimise the leave-block-out error of kernel ridge regression.
 
     All outputs are learned together; classes become one output each, 1 for its rows and 0 for the others.
@@ -73,7 +72,6 @@ class KernelRGS(Selector):
     [2, 5]
     """
 
-    target = "continuous or classes"
     is_metric = True
     cost = "r³ + r² N per step of r ≤ 800 rows"
     reference = "neurofs"
@@ -103,19 +101,10 @@ class KernelRGS(Selector):
         self.discrete_target = discrete_target
         self.feature_groups = feature_groups
 
-    def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
-        """Validate the data; classes become one column each."""
-        if not is_discrete(y, self.discrete_target):
-            return super()._check_fit(X, y)
-        codes, classes = encode_classes(y, type(self).__name__)
-        samples, _ = super()._check_fit(X, codes)
-        check_classes(classes, type(self).__name__)
-        return samples, one_hot(codes, len(classes))
-
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         """Learn the metric and return its weights."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        data = samples, standardised(Y), None if groups is None else np.asarray(groups), rng
+        data = samples, standardised(self._columns(Y)), None if groups is None else np.asarray(groups), rng
         weigh = weigh_by_rgs if self.from_rgs else None
         settings: dict[str, Any] = {
             "mixed": self.mixed,
