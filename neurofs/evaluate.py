@@ -20,7 +20,7 @@ from neurofs.errors import MAX_MESSAGE, UsageError, printable
 from neurofs.kernel_decoder import KernelRGSDecoder
 from neurofs.metric import prefix_curves
 from neurofs.preferred import PreferredDecoder
-from neurofs.problem import JOINT, KERNEL, NULL, Problem, Task, decoders_of, make_sizes
+from neurofs.problem import JOINT, KERNEL, NULL, SPARSE, Problem, Task, decoders_of, make_sizes
 from neurofs.results import TaskResult
 from neurofs.samples import Samples
 from neurofs.scores import score_classes, score_values
@@ -264,12 +264,14 @@ def _run_joint(problem: Problem, task: Task, train: Half, test: Half) -> TaskRes
     decoder, about = _make_joint(problem, task)
     decoder.fit(train.samples, _targets(problem, train), train.trials)
     arrays = {}
-    if task.method == KERNEL and not problem.classes:
+    if task.method in (KERNEL, SPARSE) and not problem.classes:
         predicted, deviation = decoder.predict(test.samples, return_std=True)
         arrays[f"deviation:{task.method}"] = deviation.reshape(len(predicted), -1).astype(np.float32)
     else:
         predicted = _labels(problem, decoder.predict(test.samples))
     columns = predicted.reshape(len(predicted), -1)
+    if task.method == SPARSE:
+        about["n"] = int(np.count_nonzero(decoder.feature_weights_))
     about = {**about, "n_train": len(train.y)}
     rows = [
         _row(
@@ -288,8 +290,9 @@ def _run_joint(problem: Problem, task: Task, train: Half, test: Half) -> TaskRes
 def _make_joint(problem: Problem, task: Task) -> tuple[Any, dict[str, Any]]:
     """Return a decoder of all outputs, and what to say of it; the Kalman filter sees the newest bin alone."""
     n, n_channels = problem.samples.n_features, problem.samples.n_channels
-    if task.method == KERNEL:
-        decoder: Any = KernelRGSDecoder(random_state=task.seed(problem.options.seed))
+    if task.method in (KERNEL, SPARSE):
+        sparse, seed = task.method == SPARSE, task.seed(problem.options.seed)
+        decoder: Any = KernelRGSDecoder(sparse=sparse, random_state=seed)
         return decoder, {"selector": "kernel-rgs", "decoder": "kernel-rgs", "n": n, "weighted": True}
     about = {"selector": "all", "decoder": task.method, "n": n, "weighted": False}
     if task.method == "kalman":
