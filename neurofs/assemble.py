@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from neurofs.problem import NULL, Problem, Task, list_tasks
+from neurofs.problem import NULL, SPARSE, Problem, Task, list_tasks
 from neurofs.results import SCORE_COLUMNS, TaskResult
 from neurofs.tensor import map_features
 
@@ -52,7 +52,10 @@ def _predictions(result: TaskResult, wanted: str = "predicted") -> Iterator[tupl
 
 
 def assemble_weights(problem: Problem, tensor: xr.Dataset, results: Results) -> xr.Dataset:
-    """Return weights, ranks and the chosen n of every selector, output, repeat and fold."""
+    """Return weights, ranks and the chosen n of every selector, output, repeat and fold.
+
+    If it was asked how many channels suffice, `kept` says which ones, in every repeat and fold.
+    """
     options = problem.options
     shape = (len(options.selectors), len(problem.outputs), options.n_repeats, options.n_splits)
     sizes = (tensor.sizes["channel"], tensor.sizes["lag"])
@@ -75,6 +78,7 @@ def assemble_weights(problem: Problem, tensor: xr.Dataset, results: Results) -> 
             "weights": ((*dims, "channel", "lag"), weights),
             "ranking": ((*dims, "channel", "lag"), ranking),
             "n_chosen": (dims, chosen),
+            **_place_kept(problem, results),
         },
         coords={
             "selector": np.array(options.selectors, dtype=object),
@@ -83,6 +87,18 @@ def assemble_weights(problem: Problem, tensor: xr.Dataset, results: Results) -> 
             "lag": tensor["lag"].values,
         },
     )
+
+
+def _place_kept(problem: Problem, results: Results) -> dict[str, Any]:
+    """Return which channels were kept, (repeats, folds, channels), as a variable; none if that was not asked."""
+    found = {task: result.arrays["kept"] for task, result in results.items() if task.method == SPARSE}
+    if not found:
+        return {}
+    options = problem.options
+    kept = np.zeros((options.n_repeats, options.n_splits, problem.samples.n_channels), np.int8)
+    for task, values in found.items():
+        kept[task.repeat, task.fold] = values
+    return {"kept": (("repeat", "fold", "channel"), kept)}
 
 
 def assemble_predictions(problem: Problem, results: Results) -> xr.Dataset:

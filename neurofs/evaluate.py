@@ -263,7 +263,7 @@ def _run_joint(problem: Problem, task: Task, train: Half, test: Half) -> TaskRes
     """Fit a decoder on all features to all outputs at once."""
     decoder, about = _make_joint(problem, task)
     decoder.fit(train.samples, _targets(problem, train), train.trials)
-    arrays = {}
+    arrays: dict[str, np.ndarray] = {}
     if task.method in (KERNEL, SPARSE) and not problem.classes:
         predicted, deviation = decoder.predict(test.samples, return_std=True)
         arrays[f"deviation:{task.method}"] = deviation.reshape(len(predicted), -1).astype(np.float32)
@@ -271,7 +271,9 @@ def _run_joint(problem: Problem, task: Task, train: Half, test: Half) -> TaskRes
         predicted = _labels(problem, decoder.predict(test.samples))
     columns = predicted.reshape(len(predicted), -1)
     if task.method == SPARSE:
-        about["n"] = int(np.count_nonzero(decoder.feature_weights_))
+        kept = decoder.channel_path_.channels
+        about["n"] = len(kept) * problem.samples.n_lags
+        arrays["kept"] = np.isin(np.arange(problem.samples.n_channels), kept)
     about = {**about, "n_train": len(train.y)}
     rows = [
         _row(

@@ -10,6 +10,7 @@ from neurofs.problem import KERNEL, SPARSE
 
 __all__ = ["render_summary", "write_headline"]
 
+MOST_NAMED = 40
 METRIC_NAMES = {"r2": "R²", "accuracy": "accuracy"}
 
 
@@ -83,7 +84,7 @@ def _sentences(summary: dict[str, Any], numbers: dict[str, Any], best: dict[str,
     yield _second(numbers, best)
     if numbers["chance"]:
         yield _third(summary, numbers["chance"])
-    yield from _fewest_channels(summary)
+    yield from _few_channels(summary)
 
 
 def _second(numbers: dict[str, Any], best: dict[str, Any]) -> str:
@@ -114,17 +115,21 @@ def _third(summary: dict[str, Any], chance: dict[str, Any]) -> str:
     )
 
 
-def _fewest_channels(summary: dict[str, Any]) -> Any:
-    """Say how many channels suffice, if that was asked."""
-    methods, session = {m["method"]: m for m in summary["methods"]}, summary["session"]
-    if SPARSE not in methods:
+def _few_channels(summary: dict[str, Any]) -> Any:
+    """Say how many channels suffice and which, if that was asked."""
+    few, methods = summary["few_channels"], {m["method"]: m for m in summary["methods"]}
+    if few is None:
         return
-    n, low, high = (methods[SPARSE]["n"][name] // session["n_lags"] for name in ("median", "low", "high"))
-    reached = _value(methods[SPARSE]["pooled"][summary["metric"]]["mean"])
-    text = f"{n} of {session['n_channels']} channels suffice: kernel RGS with these alone reaches {reached}"
-    if KERNEL in methods:
-        text += f", with all {_value(methods[KERNEL]['pooled'][summary['metric']]['mean'])}"
-    yield f"{text} (median over folds, {low} to {high} in single ones; chosen on training data)."
+    n, n_channels = few["n"], summary["session"]["n_channels"]
+    reached = {
+        m: _value(methods[m]["pooled"][summary["metric"]]["mean"]) for m in (SPARSE, KERNEL) if m in methods
+    }
+    text = f"{n['median']} of {n_channels} channels suffice ({n['low']} to {n['high']} in single folds): "
+    text += f"kernel RGS with these alone reaches {reached[SPARSE]}"
+    yield text + (f", with all {reached[KERNEL]}." if KERNEL in reached else ".")
+    often = [printable(one["channel"]) for one in few["channels"] if one["share"] > 0.5]
+    if 0 < len(often) <= MOST_NAMED:
+        yield f"Kept in most folds: {', '.join(often)}."
 
 
 def _count_features(summary: dict[str, Any]) -> int:

@@ -23,6 +23,8 @@ over folds (Nadeau–Bengio). ``metric`` is ``r2`` for continuous targets and ``
     weighting       [{selector, n: [int], share: [float]}]    folds in which weighted beats unweighted kNN
     best_n          [{selector, weighted, output, n, low, high}]   the best number of features on the test curve
     stability       [{selector, output, n, index, low, high}]       Nogueira's index at the median chosen n
+    few_channels    {n: {median, low, high}, channels: [{channel, share: of folds that keep it}]}: how many
+                    channels suffice, most often kept first; null if that was not asked
     null            [{output, shifts: [s], values: [float], real, p, chance, high}]   metric at shifted targets
     confusion       {method, classes: [str], counts: [[int]]}: rows are the truth; null if not classes
     provenance      {version, versions: {package: version}, python, platform, command, seed, finished, seconds,
@@ -87,6 +89,7 @@ def summarise(
         "weighting": list(digest.weighting()),
         "best_n": list(digest.best_sizes()),
         "stability": list(_describe_stability(problem, weights)),
+        "few_channels": _describe_few_channels(weights),
         "null": null,
         "confusion": _count_confusion(problem, predictions, methods[0]["method"]),
         "provenance": provenance,
@@ -109,15 +112,13 @@ class _Digest:
     def methods(self) -> Iterator[dict[str, Any]]:
         """Yield each method with its scores at its own choice, per output and pooled."""
         for method, rows in self.chosen.groupby("method", sort=False):
-            sizes = rows["n"].to_numpy()
-            low, median, high = np.percentile(sizes, [2.5, 50, 97.5], method="nearest")
             decoders = rows["decoder"].value_counts()
             yield {
                 "method": method,
                 "selector": rows["selector"].iloc[0],
                 "decoder": " / ".join(decoders.index),
                 "weighted": float(rows["weighted"].mean()),
-                "n": {"median": int(median), "low": int(low), "high": int(high)},
+                "n": _spread(rows["n"].to_numpy()),
                 "outputs": {name: self._estimates(part) for name, part in rows.groupby("output", sort=False)},
                 "pooled": self._pooled(rows),
             }
@@ -295,6 +296,25 @@ def _describe_stability(problem: Problem, weights: xr.Dataset) -> Iterator[dict[
             chosen = part["n_chosen"].values.reshape(-1)[done]
             n = int(np.percentile(chosen, 50, method="nearest")) if done.any() else 0
             yield {"selector": selector, "output": output, "n": n, **measure_stability(ranks[done] <= n)}
+
+
+def _describe_few_channels(weights: xr.Dataset) -> dict[str, Any] | None:
+    """Tell how many channels sufficed in each fold, and how often each was among them."""
+    if "kept" not in weights:
+        return None
+    share = weights["kept"].mean(["repeat", "fold"]).values
+    order = [i for i in np.argsort(-share, kind="stable") if share[i] > 0]
+    names = weights["channel"].values
+    return {
+        "n": _spread(weights["kept"].sum("channel").values),
+        "channels": [{"channel": str(names[i]), "share": float(share[i])} for i in order],
+    }
+
+
+def _spread(counts: np.ndarray) -> dict[str, int]:
+    """Return the median of counts and the range of 95 % of them."""
+    low, median, high = np.percentile(counts, [2.5, 50, 97.5], method="nearest")
+    return {"median": int(median), "low": int(low), "high": int(high)}
 
 
 def _describe_null(
