@@ -259,6 +259,7 @@ RESULT_SOURCES = (
     "samples.py",
     "scores.py",
     "splits.py",
+    "threads.py",
     "tuning.py",
 )
 """Modules that decide what a task finds; what came before them is in the hash of the data."""

@@ -70,6 +70,7 @@ class Progress:
             self.tasks_done = done - self.tasks_kept
         else:
             self.n_tasks, self.tasks_kept, self.started = total, done, time.monotonic()
+            self._spoken -= self.interval  # say at once how much there is to do
         self._changed()
 
     def finish_task(self, failed: bool = False) -> None:
