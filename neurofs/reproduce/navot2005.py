@@ -22,7 +22,7 @@ from neurofs.selectors.search import ForwardSelection
 
 __all__ = ["FUNCTIONS", "METHODS", "MINUTES", "PUBLISHED", "SIZES", "claims", "draw", "render", "run"]
 
-MINUTES = 2
+MINUTES = 14
 SIZES = (20, 40, 60, 80, 100)
 N_FEATURES, NOISE = 50, 1 / 7
 
