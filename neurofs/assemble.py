@@ -124,7 +124,7 @@ def _place(problem: Problem, results: Results, methods: list[str], kind: str) ->
     return placed
 
 
-def assemble_null(problem: Problem, results: Results) -> list[dict[str, Any]]:
+def assemble_null(results: Results) -> list[dict[str, Any]]:
     """Return the rows of the null control, by output and number of the shift."""
     tasks = sorted(task for task in results if task.method == NULL)
     return [row for task in tasks for row in results[task].rows]

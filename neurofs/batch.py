@@ -269,7 +269,7 @@ class Batch:
             self.events.write("task_recorded", **facts, seconds=round(result.seconds, 3))
             self._log(state, f"{job.item.id} took {result.seconds:.2f} s")
             state.n_run += 1
-        self.view.finish_task(f"{state.name}: {job.item.id}", isinstance(result, Failure))
+        self.view.finish_task(failed=isinstance(result, Failure))
         state.n_left -= 1
         if state.n_left == 0:
             self._close(state)

@@ -105,7 +105,7 @@ def outline_session(write_files: bool, session: SessionRun) -> Outline:
     """Load a session and compare its tasks with the results that are there."""
     assert session.options is not None
     path = Path(str(session.options.file))
-    simulated = _simulate(session, path) if session.simulate is not None and not path.exists() else None
+    simulated = _simulate(session) if session.simulate is not None and not path.exists() else None
     if simulated is not None and write_files:
         path.parent.mkdir(parents=True, exist_ok=True)
         write(simulated, path)
@@ -117,7 +117,7 @@ def outline_session(write_files: bool, session: SessionRun) -> Outline:
     return _outline(session, _load(session.options.model_dump_json()))
 
 
-def _simulate(session: SessionRun, path: Path) -> Recording:
+def _simulate(session: SessionRun) -> Recording:
     assert session.simulate is not None
     settings = session.simulate.model_dump(exclude={"name", "n_sessions", "seed"})
     return simulate_session(**settings, name=session.name, random_state=session.simulate.seed)

@@ -140,7 +140,8 @@ class CompareOptions(_Options):
         ("auto",),
         description="Decoders on the selected features, beside knn: auto (the best for the first selector, "
         "on an inner split), knn, local-linear, kernel-ridge, average, ridge, kalman, svr, "
-        "gradient-boosting, mlp; and kernel-rgs, which learns its own metric on all features.",
+        "gradient-boosting, mlp; and kernel-rgs, which learns its own metric on all features, and "
+        "kernel-rgs-sparse, which also says how many channels suffice.",
     )
     settings: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="Settings of selectors, as SELECTOR.NAME=VALUE."

@@ -9,28 +9,25 @@ n (the curve) and at the chosen n (the headline). Further decoders are tuned on 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-import numba
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from neurofs.decoders import DECODERS
 from neurofs.errors import MAX_MESSAGE, UsageError, printable
 from neurofs.kernel_decoder import KernelRGSDecoder
 from neurofs.metric import prefix_curves
 from neurofs.preferred import PreferredDecoder
-from neurofs.problem import JOINT, KERNEL, NULL, Problem, Task, decoders_of, make_sizes
+from neurofs.problem import JOINT, KERNEL, NULL, SPARSE, Problem, Task, decoders_of, make_sizes
 from neurofs.results import TaskResult
 from neurofs.samples import Samples
 from neurofs.scores import score_classes, score_values
 from neurofs.selectors import SELECTORS
 from neurofs.selectors.targets import one_hot
 from neurofs.splits import make_folds, shift_rows
+from neurofs.threads import one_thread
 from neurofs.tuning import Holdout, hold_out
 
 __all__ = ["Choice", "Half", "fit_selector", "rehearse", "run_task"]
@@ -103,18 +100,6 @@ def run_task(problem: Problem, task: Task) -> TaskResult:
     return TaskResult(result.rows, result.arrays, time.perf_counter() - started)
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Keep BLAS and numba to one thread: tasks run side by side, and sums come out the same everywhere."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
-        with threadpool_limits(1):
-            yield
-    finally:
-        numba.set_num_threads(before)
-
-
 def _whole(problem: Problem, task: Task) -> Half:
     y = problem.targets if task.output < 0 else problem.targets[:, task.output]
     return Half(problem.samples, y[:, 0] if y.ndim == 2 and problem.classes else y, problem.trials)
@@ -132,7 +117,9 @@ def _run_selector(problem: Problem, task: Task, train: Half, test: Half) -> Task
     rows, predicted = [], {}
     for weighted in sorted({weighted for weighted, _ in tuned.best}):
         points = [tuned.best[weighted, n] for n in sizes]
-        curve = _predict_curve(problem, ranking, train, test, sizes, points, weighted)
+        tried = sorted(set(points))
+        curves = _predict_curves(problem, ranking, train, test, sizes, tried, weighted)
+        curve = np.stack([curves[tried.index(point), at] for at, point in enumerate(points)])
         rows += _curve_rows(problem, task, test, sizes, points, curve, weighted)
         if weighted == tuned.choice.weighted:
             predicted[task.method] = curve[list(sizes).index(tuned.choice.n)]
@@ -213,27 +200,13 @@ def _errors(
     problem: Problem, train: Half, held: Holdout, sizes: np.ndarray, points: Any, weighted: bool
 ) -> np.ndarray:
     """Return the error on a hold-out, (points, sizes): squared error, or the share of wrong classes."""
-    ranking, fit, test = held.weights, train[held.fit], train[held.test]
-    curves = prefix_curves(
-        fit.samples,
-        _encode(problem, fit.y),
-        test.samples,
-        order=ranking.order,
-        sizes=sizes,
-        points=points,
-        weights=ranking.metric if weighted else None,
-    )
-    if problem.classes:
-        return np.mean(curves.argmax(axis=-1) != test.y, axis=-1)
-    return np.mean((curves[..., 0] - test.y) ** 2, axis=-1)
+    fit, test = train[held.fit], train[held.test]
+    curves = _predict_curves(problem, held.weights, fit, test, sizes, points, weighted)
+    wrong = curves != test.y if problem.classes else (curves - test.y) ** 2
+    return np.mean(wrong, axis=-1)
 
 
-def _encode(problem: Problem, y: np.ndarray) -> np.ndarray:
-    """Return targets as columns, one per class if there are classes."""
-    return one_hot(y, len(problem.classes)) if problem.classes else y.reshape(len(y), -1)
-
-
-def _predict_curve(
+def _predict_curves(
     problem: Problem,
     ranking: Ranking,
     train: Half,
@@ -242,19 +215,17 @@ def _predict_curve(
     points: list[tuple[int, float]],
     weighted: bool,
 ) -> np.ndarray:
-    """Predict the test part with the first n features, (sizes, rows), each n with its own k and β."""
-    tried = sorted(set(points))
+    """Predict the test part with the first n features, (points, sizes, rows): values, or classes."""
     curves = prefix_curves(
         train.samples,
-        _encode(problem, train.y),
+        _targets(problem, train),
         test.samples,
         order=ranking.order,
         sizes=sizes,
-        points=tried,
+        points=points,
         weights=ranking.metric if weighted else None,
     )
-    own = np.stack([curves[tried.index(point), at] for at, point in enumerate(points)])
-    return own.argmax(axis=-1) if problem.classes else own[..., 0]
+    return curves.argmax(axis=-1) if problem.classes else curves[..., 0]
 
 
 def _decode(
@@ -293,12 +264,14 @@ def _run_joint(problem: Problem, task: Task, train: Half, test: Half) -> TaskRes
     decoder, about = _make_joint(problem, task)
     decoder.fit(train.samples, _targets(problem, train), train.trials)
     arrays = {}
-    if task.method == KERNEL and not problem.classes:
+    if task.method in (KERNEL, SPARSE) and not problem.classes:
         predicted, deviation = decoder.predict(test.samples, return_std=True)
         arrays[f"deviation:{task.method}"] = deviation.reshape(len(predicted), -1).astype(np.float32)
     else:
         predicted = _labels(problem, decoder.predict(test.samples))
     columns = predicted.reshape(len(predicted), -1)
+    if task.method == SPARSE:
+        about["n"] = int(np.count_nonzero(decoder.feature_weights_))
     about = {**about, "n_train": len(train.y)}
     rows = [
         _row(
@@ -317,8 +290,9 @@ def _run_joint(problem: Problem, task: Task, train: Half, test: Half) -> TaskRes
 def _make_joint(problem: Problem, task: Task) -> tuple[Any, dict[str, Any]]:
     """Return a decoder of all outputs, and what to say of it; the Kalman filter sees the newest bin alone."""
     n, n_channels = problem.samples.n_features, problem.samples.n_channels
-    if task.method == KERNEL:
-        decoder: Any = KernelRGSDecoder(random_state=task.seed(problem.options.seed))
+    if task.method in (KERNEL, SPARSE):
+        sparse, seed = task.method == SPARSE, task.seed(problem.options.seed)
+        decoder: Any = KernelRGSDecoder(sparse=sparse, random_state=seed)
         return decoder, {"selector": "kernel-rgs", "decoder": "kernel-rgs", "n": n, "weighted": True}
     about = {"selector": "all", "decoder": task.method, "n": n, "weighted": False}
     if task.method == "kalman":
@@ -397,10 +371,8 @@ def _null_score(problem: Problem, train: Half, test: Half, seed: int) -> float:
     sizes = sizes[np.unique(np.linspace(0, len(sizes) - 1, NULL_SIZES).round().astype(int))]
     choice = rehearse(problem, name, train, sizes, seed, at_most=1).choice
     ranking = fit_selector(problem, name, train, seed)
-    point = (choice.k, choice.beta)
-    predicted = _predict_curve(problem, ranking, train, test, np.array([choice.n]), [point], choice.weighted)[
-        0
-    ]
+    n, points = np.array([choice.n]), [(choice.k, choice.beta)]
+    predicted = _predict_curves(problem, ranking, train, test, n, points, choice.weighted)[0, 0]
     if problem.classes:
         return float(score_classes(test.y, predicted)["accuracy"])
     return float(score_values(test.y, predicted)["r2"])

@@ -6,6 +6,7 @@ from typing import Any
 
 from neurofs.errors import printable
 from neurofs.palette import name_method
+from neurofs.problem import KERNEL, SPARSE
 
 __all__ = ["render_summary", "write_headline"]
 
@@ -79,12 +80,13 @@ def _sentences(summary: dict[str, Any], numbers: dict[str, Any], best: dict[str,
     if numbers["chance"]:
         first += f"; chance is {_value(numbers['chance']['mean'])}"
     yield first + "."
-    yield _second(numbers, best, metric)
+    yield _second(numbers, best)
     if numbers["chance"]:
         yield _third(summary, numbers["chance"])
+    yield from _fewest_channels(summary)
 
 
-def _second(numbers: dict[str, Any], best: dict[str, Any], metric: str) -> str:
+def _second(numbers: dict[str, Any], best: dict[str, Any]) -> str:
     """Compare the best pipeline with the best rival, whichever is ahead."""
     name, reached = name_method(best["selector"]), _value(numbers["best"]["mean"])
     what = "weights" if best["weighted"] else "features"
@@ -110,6 +112,19 @@ def _third(summary: dict[str, Any], chance: dict[str, Any]) -> str:
         f"This may be chance: p = {chance['p']:.2g} against {shifts} shifted targets. "
         "Do not read anything into the weights."
     )
+
+
+def _fewest_channels(summary: dict[str, Any]) -> Any:
+    """Say how many channels suffice, if that was asked."""
+    methods, session = {m["method"]: m for m in summary["methods"]}, summary["session"]
+    if SPARSE not in methods:
+        return
+    n, low, high = (methods[SPARSE]["n"][name] // session["n_lags"] for name in ("median", "low", "high"))
+    reached = _value(methods[SPARSE]["pooled"][summary["metric"]]["mean"])
+    text = f"{n} of {session['n_channels']} channels suffice: kernel RGS with these alone reaches {reached}"
+    if KERNEL in methods:
+        text += f", with all {_value(methods[KERNEL]['pooled'][summary['metric']]['mean'])}"
+    yield f"{text} (median over folds, {low} to {high} in single ones; chosen on training data)."
 
 
 def _count_features(summary: dict[str, Any]) -> int:

@@ -117,6 +117,21 @@ class Neighbors:
     w2: np.ndarray
 
 
+def _pair_rows(
+    train: Samples, queries: Any, groups: Any, exclude: str
+) -> tuple[Samples, Samples, np.ndarray, np.ndarray, int]:
+    """Return training rows and queries, centered, the group of each, and the span within which rows overlap.
+
+    Rows of one group, or that overlap, are no neighbors; where queries are given, all training rows are.
+    """
+    if queries is None:
+        (train,) = centered(train)
+        trial = loo_groups(groups, len(train))
+        return train, train, trial, trial, exclusion_span(train, exclude)
+    train, queries = centered(train, as_samples(queries))
+    return train, queries, np.zeros(len(train), np.int64), np.full(len(queries), -1), 0
+
+
 def find_neighbors(
     train: Any,
     queries: Any = None,
@@ -133,13 +148,7 @@ def find_neighbors(
     """
     train = as_samples(train)
     w2 = as_w2(weights, train.n_features)
-    if queries is None:
-        (train,) = centered(train)
-        queries, q_groups = train, loo_groups(groups, len(train))
-        t_groups, span = q_groups, exclusion_span(train, exclude)
-    else:
-        train, queries = centered(train, as_samples(queries))
-        t_groups, q_groups, span = np.zeros(len(train), np.int64), np.full(len(queries), -1), 0
+    train, queries, t_groups, q_groups, span = _pair_rows(train, queries, groups, exclude)
     k = max(1, min(k, len(train)))
     index, distance = np.full((len(queries), k), -1), np.full((len(queries), k), np.inf, np.float32)
     count, norms = np.zeros(len(queries), np.int64), np.empty(len(train), np.float32)
@@ -322,13 +331,7 @@ def prefix_curves(
     order, sizes = np.asarray(order, np.int64), np.asarray(sizes, np.int64)
     if sizes.size and (sizes.min() < 1 or sizes.max() > order.size or (np.diff(sizes) <= 0).any()):
         raise ValueError(f"sizes must ascend from 1 to at most {order.size}; found {sizes.tolist()[:10]}")
-    if queries is None:
-        (train,) = centered(train)
-        queries, q_groups = train, loo_groups(groups, len(train))
-        t_groups, span = q_groups, exclusion_span(train, exclude)
-    else:
-        train, queries = centered(train, as_samples(queries))
-        t_groups, q_groups, span = np.zeros(len(train), np.int64), np.full(len(queries), -1), 0
+    train, queries, t_groups, q_groups, span = _pair_rows(train, queries, groups, exclude)
     Y, w2 = as_outputs(y, len(train)), as_w2(weights, train.n_features)[order]
     used = order[: sizes.max(initial=0)]
     columns, k = _columns(train, used), max(1, min(max(k for k, _ in points), len(train)))

@@ -71,6 +71,7 @@ _KEYS: dict[str, tuple[str, str, Any]] = {
     "ridge": ("#8a4b20", "", "-."),
     "kalman": ("#2f7f8f", "", (0, (1, 1))),
     "kernel-rgs-decoder": ("#5e3c99", "D", "--"),
+    "kernel-rgs-sparse-decoder": ("#5e3c99", "D", ":"),
     "forward": ("#007a5a", "d", "-"),
     "backward": ("#007a5a", "d", "--"),
     "ordered-fs": ("#c2500a", "p", "-"),
@@ -121,6 +122,7 @@ LABELS = {
     "ridge": "ridge",
     "kalman": "Kalman filter",
     "kernel-rgs-decoder": "kernel RGS decoder",
+    "kernel-rgs-sparse-decoder": "kernel RGS decoder, fewest channels",
 }
 
 

@@ -88,7 +88,7 @@ def finish(
         scores,
         weights,
         predictions,
-        assemble_null(problem, results),
+        assemble_null(results),
         provenance or describe_provenance(prepared.options, recording),
     )
     return Comparison(scores, weights, predictions, session, summary, prepared.options)

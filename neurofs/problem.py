@@ -30,6 +30,7 @@ __all__ = [
     "BASELINES",
     "KERNEL",
     "NULL",
+    "SPARSE",
     "Problem",
     "Task",
     "decoders_of",
@@ -39,8 +40,9 @@ __all__ = [
 ]
 
 BASELINES = ("all", "random", "ridge", "kalman")
-KERNEL = "kernel-rgs-decoder"
-JOINT = ("ridge", "kalman", KERNEL)  # fitted to all outputs at once
+KERNEL, SPARSE = "kernel-rgs-decoder", "kernel-rgs-sparse-decoder"
+OWN_METRIC = {"kernel-rgs": KERNEL, "kernel-rgs-sparse": SPARSE}  # decoders that select for themselves
+JOINT = ("ridge", "kalman", KERNEL, SPARSE)  # fitted to all outputs at once
 NULL = "null"
 ALL_OUTPUTS = -1
 DEFAULT_SELECTORS = {
@@ -66,7 +68,7 @@ DECODER_NAMES = (
     "svr",
     "gradient-boosting",
     "mlp",
-    "kernel-rgs",
+    *OWN_METRIC,
 )
 N_SIZES = 30
 
@@ -194,8 +196,7 @@ def list_tasks(problem: Problem) -> list[Task]:
     methods = dict.fromkeys((*options.selectors, *BASELINES))
     if problem.classes:
         methods.pop("kalman")
-    if "kernel-rgs" in options.decoder:
-        methods[KERNEL] = None
+    methods |= {method: None for name, method in OWN_METRIC.items() if name in options.decoder}
     tasks = [
         Task(method, ALL_OUTPUTS if method in JOINT else output, fold.repeat, fold.fold)
         for fold in problem.folds
@@ -228,7 +229,7 @@ def decoders_of(problem: Problem, method: str) -> list[str]:
     """Return the decoders, beside knn, that run on the features of a selector."""
     if method not in problem.options.selectors:
         return []
-    apart = ("knn", "kernel-rgs") if method == problem.reference else ("knn", "kernel-rgs", "auto")
+    apart = {"knn", *OWN_METRIC} if method == problem.reference else {"knn", "auto", *OWN_METRIC}
     return [decoder for decoder in problem.options.decoder if decoder not in apart]
 
 

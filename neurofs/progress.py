@@ -4,7 +4,7 @@ view = open_progress()
 with view:
     view.plan_sessions(3)
     view.plan_tasks(200, n_kept=40)
-    view.finish_task("day1: rgs-o0-r0-f0")
+    view.finish_task()
     view.finish_session("day1", "done")
 """
 
@@ -25,12 +25,15 @@ class Progress:
     ----------
     stream : file, optional
         Where lines go; standard error by default.
+    name : str
+        What is being done, if that has to be said.
     interval : float
         Least seconds between two lines about tasks.
     """
 
-    def __init__(self, stream: IO[str] | None = None, interval: float = 10.0) -> None:
+    def __init__(self, stream: IO[str] | None = None, name: str = "", interval: float = 10.0) -> None:
         self.stream = stream or sys.stderr
+        self.name = name
         self.interval = interval
         self.n_sessions = self.sessions_done = self.sessions_failed = self.sessions_known = 0
         self.n_tasks = self.tasks_done = self.tasks_kept = self.tasks_failed = 0
@@ -61,7 +64,15 @@ class Progress:
         self.tasks_kept += n_kept
         self._changed()
 
-    def finish_task(self, name: str, failed: bool = False) -> None:
+    def count_tasks(self, done: int, total: int) -> None:
+        """Take the state of a single session; the first call says what was there already."""
+        if self.n_tasks:
+            self.tasks_done = done - self.tasks_kept
+        else:
+            self.n_tasks, self.tasks_kept, self.started = total, done, time.monotonic()
+        self._changed()
+
+    def finish_task(self, failed: bool = False) -> None:
         """Count a task."""
         self.tasks_done += 1
         self.tasks_failed += failed
@@ -100,7 +111,7 @@ class Progress:
             parts.append(f"{format_seconds(self.seconds_left)} left")
         if self.tasks_failed or self.sessions_failed:
             parts.append(f"failed: {self.sessions_failed} sessions, {self.tasks_failed} tasks")
-        return ", ".join(parts)
+        return (f"{self.name}: " if self.name else "") + ", ".join(parts)
 
     def _changed(self) -> None:
         if time.monotonic() - self._spoken >= self.interval:
@@ -111,8 +122,8 @@ class Progress:
 class LiveProgress(Progress):
     """The same on a terminal: a bar that moves, below what has been said."""
 
-    def __init__(self, stream: IO[str] | None = None) -> None:
-        super().__init__(stream, interval=0.0)
+    def __init__(self, stream: IO[str] | None = None, name: str = "") -> None:
+        super().__init__(stream, name, interval=0.0)
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as Bar
@@ -142,10 +153,10 @@ class LiveProgress(Progress):
         self._bar.update(self._row, completed=done, total=self.n_tasks or None, description=self.describe())
 
 
-def open_progress(stream: IO[str] | None = None) -> Progress:
+def open_progress(stream: IO[str] | None = None, name: str = "") -> Progress:
     """Return the live view if the stream (standard error by default) is a terminal, else plain lines."""
     stream = stream or sys.stderr
-    return LiveProgress(stream) if stream.isatty() else Progress(stream)
+    return (LiveProgress if stream.isatty() else Progress)(stream, name)
 
 
 def format_seconds(seconds: float) -> str:

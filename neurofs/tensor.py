@@ -89,7 +89,7 @@ def build_tensor(
     _fill_counts(recording, grid, counts)
     reach = _transform_counts(counts, run, sqrt, smooth / grid.bin_width)
     values, outputs, units, notes, classes = _build_target(recording, targets, grid, trial)
-    valid, dropped = _find_valid(recording, grid, values, run, trial, n_lags, first_lag, step, period)
+    valid, dropped = _find_valid(recording, grid, values, run, n_lags, first_lag, step, period)
     features = _lag_view(buffer, counts, n_lags, first_lag)
     attrs = {
         "name": recording.name,
@@ -287,7 +287,6 @@ def _find_valid(
     grid: Grid,
     target: np.ndarray,
     run: np.ndarray,
-    trial: np.ndarray,
     n_lags: int,
     first_lag: int,
     step: float | None,

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+CHROMIUM = Path("/usr/bin/chromium")
+
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Tests of Dask need the extra `cluster`; CI must have it."""
@@ -22,4 +24,75 @@ def shared_data() -> Path:
     if not folder.is_dir():
         message = f"no real recordings at {folder} (set NEUROFS_SHARED_DATA)"
         (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Path:
+    """The browser's program; CI must have it."""
+    if find_spec("playwright") is None or not CHROMIUM.exists():
+        message = f"needs playwright and {CHROMIUM} (apt-get install chromium)"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
+    return CHROMIUM
+
+
+@pytest.fixture(scope="module")
+def browser(chromium):
+    """Chromium, closed after each file: its event loop would stand in the way of others."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        running = driver.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Open a file in a page of its own; whatever the browser complains about fails the test."""
+    contexts, complaints = [], []
+
+    def open_(path: Path, width: int = 1280, scheme: str = "light", **options):
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True, **options
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "request",
+            lambda r: complaints.append(r.url) if not r.url.startswith(("file:", "data:")) else None,
+        )
+        page.goto(path.as_uri())
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+@pytest.fixture(scope="session")
+def demo_run(chromium, tmp_path_factory) -> Path:
+    """A run of the demo session with its report, small but whole."""
+    from neurofs.config import RunOptions
+    from neurofs.loaders import demo_path
+    from neurofs.pipeline import decode
+    from neurofs.report import write_report
+
+    folder = tmp_path_factory.mktemp("demo")
+    options = RunOptions(
+        file=str(demo_path()),
+        target="hand_velocity",
+        selectors=("rgs", "corrcoef"),
+        decoder=("knn",),
+        n_splits=2,
+        n_shifts=3,
+        n_lags=5,
+        sizes=(1, 5, 20, 100, 320),
+        settings={"rgs": {"n_epochs": 1}},
+    )
+    decode(options, folder)
+    write_report(folder)
     return folder

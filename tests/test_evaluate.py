@@ -16,7 +16,17 @@ from neurofs.errors import UsageError
 from neurofs.evaluate import HOLDOUTS, run_task
 from neurofs.inspection import inspect_file
 from neurofs.pipeline import prepare
-from neurofs.problem import DECODER_NAMES, KERNEL, RESULT_SOURCES, Problem, Task, list_tasks, task_key
+from neurofs.problem import (
+    DECODER_NAMES,
+    KERNEL,
+    OWN_METRIC,
+    RESULT_SOURCES,
+    SPARSE,
+    Problem,
+    Task,
+    list_tasks,
+    task_key,
+)
 from neurofs.selectors import SELECTORS
 from neurofs.simulate import simulate_session
 from neurofs.splits import overlap_audit
@@ -171,21 +181,39 @@ def test_no_selector_of_classes_learns_from_test_targets(selector):
     assert_nothing_learned_from_test_targets(problem, Task(selector, 0, 0, 1))
 
 
-@pytest.mark.parametrize("decoder", [name for name in DECODER_NAMES if name not in ("knn", "kernel-rgs")])
+@pytest.mark.parametrize("decoder", [name for name in DECODER_NAMES if name not in ("knn", *OWN_METRIC)])
 def test_no_decoder_learns_from_test_targets(decoder):
     problem = make_problem(selectors=("rgs",), decoder=(decoder,), sizes=(6, 24))
     assert_nothing_learned_from_test_targets(problem, Task("rgs", 0, 0, 1))
 
 
-@pytest.mark.parametrize("method", ["ridge", "kalman", KERNEL])
+@pytest.mark.parametrize("method", ["ridge", "kalman", KERNEL, SPARSE])
 def test_no_decoder_of_all_features_learns_from_test_targets(method):
-    problem = make_problem(decoder=("kernel-rgs",))
+    problem = make_problem(decoder=tuple(OWN_METRIC))
     assert Task(method, -1, 0, 1) in list_tasks(problem)
     assert_nothing_learned_from_test_targets(problem, Task(method, -1, 0, 1))
 
 
 def test_every_decoder_by_name_exists():
-    assert {name.replace("-", "_") for name in DECODER_NAMES} - {"auto", "knn", "kernel_rgs"} <= set(DECODERS)
+    assert set(DECODER_NAMES) - {"auto", "knn", *OWN_METRIC} <= {name.replace("_", "-") for name in DECODERS}
+
+
+def test_fewest_channels_are_counted_and_said():
+    found = neurofs.compare(
+        SESSION,
+        "hand_velocity",
+        n_lags=3,
+        n_splits=3,
+        n_shifts=0,
+        selectors=["corrcoef"],
+        decoder=["knn", "kernel-rgs-sparse"],
+    )
+    n = found.scores.loc[found.scores["method"] == SPARSE, "n"]
+    assert len(n) == 6
+    assert (n % 3 == 0).all(), "whole channels"
+    assert n.between(3, 3 * SESSION.n_channels).all()
+    said = found.summary["headline"]["sentences"][-1]
+    assert said.startswith(f"{int(n.median()) // 3} of {SESSION.n_channels} channels suffice"), said
 
 
 def test_folds_are_whole_trials_and_pass_the_audit():

@@ -250,15 +250,16 @@ def test_silent_channels_and_one_block():
     )
 
 
-def test_features_are_ordered_by_both_weights():
+def test_the_search_begins_at_the_weights_of_rgs():
     samples, y = windows(150)
-    both = KernelRGS(random_state=0, n_steps=5).fit(samples, y)
-    np.testing.assert_array_equal(both.order_, np.argsort(-both.importances_, kind="stable"))
+    begun = KernelRGS(random_state=0, n_steps=0).fit(samples, y)
     rng = np.random.default_rng(np.random.RandomState(0).randint(2**31))
     start = weigh_by_rgs(samples, standardised(y[:, None]), None, rng)
-    np.testing.assert_allclose(both.importances_, np.sqrt(both.weights_ * start))
-    alone = KernelRGS(from_rgs=False, random_state=0, n_steps=5).fit(samples, y)
-    np.testing.assert_array_equal(alone.importances_, alone.weights_)
+    expected = np.maximum(start, 0.05 * np.sqrt(np.mean(start**2)))
+    np.testing.assert_allclose(begun.weights_, expected / expected.max())
+    np.testing.assert_array_equal(begun.order_, np.argsort(-begun.weights_, kind="stable"))
+    equal = KernelRGS(from_rgs=False, random_state=0, n_steps=0).fit(samples, y)
+    np.testing.assert_allclose(equal.weights_, 1.0)
 
 
 def test_landmarks_stand_in_for_all_rows(monkeypatch):

@@ -87,8 +87,8 @@ def fill(view):
     with view:
         view.plan_sessions(2)
         view.plan_tasks(4, n_kept=1)
-        view.finish_task("day1: rgs")
-        view.finish_task("day1: sks", failed=True)
+        view.finish_task()
+        view.finish_task(failed=True)
         view.finish_session("day1", "failed", "sks: [bold]too long")
         return view.describe()
 
@@ -99,6 +99,16 @@ def test_plain_lines(tmp_path):
     assert text.startswith("1 of 2 sessions, 3 of 4 tasks, ")
     assert text.endswith(" left, failed: 1 sessions, 1 tasks")
     assert "day1: failed: sks: [bold]too long\n" in stream.getvalue()
+
+
+@pytest.mark.parametrize("kind", [Progress, LiveProgress])
+def test_the_tasks_of_a_single_session_are_counted_from_outside(kind):
+    with kind(io.StringIO(), "day1") as view:
+        view.count_tasks(2, 5)
+        assert view.describe() == "day1: 2 of 5 tasks"
+        view.started -= 1000
+        view.count_tasks(4, 5)
+        assert view.describe() == "day1: 4 of 5 tasks, 0 per minute, 8 min left"
 
 
 def test_a_live_view_says_the_same():
@@ -117,7 +127,7 @@ def test_time_left_counts_sessions_not_yet_looked_at():
     view.plan_tasks(10)
     assert view.seconds_left is None
     view.started -= 10
-    view.finish_task("a")
+    view.finish_task()
     assert 285 < view.seconds_left < 300
 
 

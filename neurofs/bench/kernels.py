@@ -46,22 +46,16 @@ void distances(const float *flat, const long *starts, const float *w2, const flo
 
 def measure_kernels() -> Iterator[Row]:
     """Yield the rows of the table, one by one; heavy libraries are loaded on the way."""
-    import numba
     import sklearn.neighbors  # noqa: F401  (libraries loaded after the limit would not obey it)
-    from threadpoolctl import threadpool_limits
 
     import neurofs.metric  # noqa: F401
+    from neurofs.threads import one_thread
 
-    threads = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
-        with threadpool_limits(1):
-            yield from _epoch_rows()
-            yield from _distance_rows()
-            yield from _prefix_rows()
-            yield from _growth_rows()
-    finally:
-        numba.set_num_threads(threads)
+    with one_thread():
+        yield from _epoch_rows()
+        yield from _distance_rows()
+        yield from _prefix_rows()
+        yield from _growth_rows()
     yield from _memory_rows()
     yield from measure_peers()
 

@@ -3,9 +3,10 @@
     scores = run_league()                       # one row per recording, decoder, fold, seed and output
     print(render_league(scores))                # of `neurofs.bench.league_table`
 
-Raw counts for all; five contiguous folds with gaps, or whole trials. RGS weights are fitted once per fold,
-and once more without each hold-out on which parameters are chosen; all decoders of the fold share them: one
-metric for all outputs, and for soft kNN one per output, the root mean square of its own and the common one.
+Raw counts and one thread for all; five contiguous folds with gaps, or whole trials. RGS weights are fitted
+once per fold, and once more without each hold-out on which parameters are chosen; all decoders of the fold share
+them: one metric for all outputs, and for soft kNN one per output, the root mean square of its own and the common
+one.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from neurofs.metric_decoders import KernelRidgeMetric, LocalLinear, SoftKNN
 from neurofs.samples import Samples
 from neurofs.selectors.rgs import RGS
 from neurofs.splits import overlap_audit
+from neurofs.threads import one_thread
 from neurofs.tuning import Holdout, Part, Rehearsal, TunedDecoder, hold_out
 
 __all__ = ["ROWS", "run_league", "run_problem"]
@@ -215,7 +217,10 @@ def _run_row(
 ) -> tuple[int, Run, Result]:
     """Fit one row on one fold and predict."""
     data, queries = _training_data(problem, train), problem.samples[test]
-    predicted, deviations, costs = _measure(ROWS[name].make(problem, seed), data, weighing.arguments, queries)
+    with one_thread():
+        predicted, deviations, costs = _measure(
+            ROWS[name].make(problem, seed), data, weighing.arguments, queries
+        )
     return fold, (name, seed), Result(predicted, deviations, costs | {"weights_seconds": weighing.seconds})
 
 
@@ -273,7 +278,8 @@ def _weigh_folds(
 
 def _timed(fit: Callable[..., Any], *data: Any) -> tuple[Any, float]:
     start = time.process_time()
-    return fit(*data), time.process_time() - start
+    with one_thread():
+        return fit(*data), time.process_time() - start
 
 
 def _make_weighings(fitted: Sequence[tuple[Any, float]]) -> dict[str, Weighing]:

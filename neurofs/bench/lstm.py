@@ -72,6 +72,7 @@ class LSTM(TunedDecoder):
         """Yield the network after each epoch; it is the same object, trained further."""
         import torch
 
+        torch.set_num_threads(1)  # as all rows of the league
         torch.manual_seed(self.random_state)
         net = _network(self.n_channels, self.n_units, targets.shape[1], self.dropout, input_dropout)
         optimizer = torch.optim.Adam(net.parameters(), lr=self.LEARNING_RATE)

@@ -19,19 +19,13 @@ RELIEF_ROWS, RELIEF_FEATURES = 600, 100  # skrebate takes long for more
 
 def measure_selectors() -> Iterator[Row]:
     """Yield the rows of the table; times are of the processor, after a small run that compiles."""
-    import numba
-    from threadpoolctl import threadpool_limits
+    from neurofs.threads import one_thread
 
-    threads = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
-        with threadpool_limits(1):
-            yield sks_row()
-            yield forward_row()
-            yield gflip_row()
-            yield from relieff_rows()
-    finally:
-        numba.set_num_threads(threads)
+    with one_thread():
+        yield sks_row()
+        yield forward_row()
+        yield gflip_row()
+        yield from relieff_rows()
 
 
 def seconds(call: Callable[[], Any], repeats: int = 1) -> float:

@@ -6,8 +6,6 @@ import ast
 import json
 import shlex
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -93,13 +91,15 @@ def _decode(options: Any, folder: Path, jobs: int | None, fresh: bool, quiet: bo
     from neurofs.execute import make_executor
     from neurofs.headline import render_summary
     from neurofs.pipeline import decode
+    from neurofs.progress import open_progress
     from neurofs.report import write_report
 
     if fresh:
         shutil.rmtree(folder / "tasks", ignore_errors=True)
     command = shlex.join(["neurofs", *sys.argv[1:]])
     try:
-        comparison = decode(options, folder, make_executor(jobs), _make_progress(folder), command)
+        with open_progress(name=printable(folder.name)) as view:
+            comparison = decode(options, folder, make_executor(jobs), view.count_tasks, command)
     except KeyboardInterrupt:
         again = shlex.join(["neurofs", "decode", str(folder / "run.toml"), "--out", str(folder)])
         click.echo(f"\nneurofs: what is finished is kept; go on with\n  {again}", err=True)
@@ -174,43 +174,3 @@ def _read_value(text: str) -> Any:
     except (ValueError, SyntaxError):
         return text
     return value if isinstance(value, int | float) else text
-
-
-def _make_progress(folder: Path) -> Callable[[int, int], None]:
-    """Return a function that shows tasks done and the time left: a bar on a terminal, else now and then a line."""
-    if sys.stderr.isatty():
-        return _make_bar()
-    started, last = time.monotonic(), [0.0]
-
-    def show(done: int, total: int) -> None:
-        now = time.monotonic()
-        if now - last[0] >= 10 or done == total:
-            last[0] = now
-            click.echo(f"{folder}: {done} of {total} tasks, {now - started:.0f} s", err=True)
-
-    return show
-
-
-def _make_bar() -> Callable[[int, int], None]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("tasks, left"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    line = bar.add_task("decoding", total=None)
-
-    def show(done: int, total: int) -> None:
-        if not bar.live.is_started:
-            bar.start()
-        bar.update(line, completed=done, total=total)
-        if done == total:
-            bar.stop()
-
-    return show

@@ -2,6 +2,7 @@
 
 A selector is a scikit-learn estimator. Its own work is one method, `_weigh(samples, Y, groups)`, which
 returns a score per feature; all else (`weights_`, `order_`, `ranking_`, `get_support`, `transform`) follows.
+One that finds a set of features is a `SetSelector`, whose `_weigh` also says which features are in the set.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from neurofs.samples import Samples
 from neurofs.selectors.units import Units, group_weights
 
-__all__ = ["Selector"]
+__all__ = ["Selector", "SetSelector"]
 
 LARGEST = 1e18  # squares of larger numbers, summed over features, overflow float32
 
@@ -144,6 +145,39 @@ class Selector(SelectorMixin, BaseEstimator):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
+
+
+class SetSelector(Selector):
+    """A selector that finds a set of features: all features of the set have weight 1, the others 0.
+
+    `_weigh` notes which features are in the set (`_chosen`) and returns scores that are equal within a unit;
+    `_choose` does both for an order of the units. With no `n_features_to_select` the set is what is selected.
+    """
+
+    _chosen: np.ndarray
+
+    def _fix_size(self, n_units: int) -> int | None:
+        """Return how many units the user wants, None if the search is to say it."""
+        return None if self.n_features_to_select is None else self._count_selected(n_units)
+
+    def _choose(self, units: Units, order: Any, n_chosen: int) -> np.ndarray:
+        """Choose the first of all units in `order`, best first, and return minus the place of each feature."""
+        place = np.empty(len(units))
+        place[np.asarray(order, np.int64)] = np.arange(len(units))
+        self._chosen = (place < n_chosen)[units.of_feature]
+        return -place[units.of_feature]
+
+    def _to_weights(self, scores: np.ndarray) -> np.ndarray:
+        return self._chosen.astype(float)
+
+    def _strength(self, importance: np.ndarray, units: Units) -> np.ndarray:
+        """Order groups by the score that their features share, whatever their size."""
+        return np.array([importance[members[0]] for members in units.members])
+
+    def _rank(self, importance: np.ndarray, units: Units) -> None:
+        super()._rank(importance, units)
+        if self.n_features_to_select is None:
+            self.n_selected_ = int(self._chosen.sum())
 
 
 def covered(samples: Samples) -> np.ndarray:

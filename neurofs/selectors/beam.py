@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from neurofs.samples import Samples
-from neurofs.selectors.base import Selector
+from neurofs.selectors.base import SetSelector
 from neurofs.selectors.memory import check_memory, memory_limit
 from neurofs.selectors.subsets import AnyEstimator, Cut, LeastSquares, Logistic, Neighbors, SubsetModel
-from neurofs.selectors.targets import check_classes, encode_classes, is_discrete
+from neurofs.selectors.targets import EstimatorSelector
 from neurofs.selectors.units import Units
 from neurofs.splits import split_off
 
@@ -67,10 +67,9 @@ def climb(model: SubsetModel, n_units: int, width: int, largest: int) -> Iterato
         yield beam[0], len(made)
 
 
-class _Beam(Selector):
+class _Beam(SetSelector, EstimatorSelector):
     """What the two share; they differ in the rows by which sets are ranked."""
 
-    target = "continuous or classes"
     reference = "Ng 1998"
     _ranks_held_out = False
 
@@ -95,19 +94,6 @@ class _Beam(Selector):
         self.discrete_target = discrete_target
         self.feature_groups = feature_groups
 
-    def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
-        """Number the classes, and keep the target as it is for an estimator."""
-        self._n_classes, who = 0, type(self).__name__
-        given = y
-        if is_discrete(y, self.discrete_target):
-            y, classes = encode_classes(y, who)
-            self._n_classes = len(classes)
-        samples, Y = super()._check_fit(X, y)
-        if self._n_classes:
-            check_classes(classes, who)
-        self._target = np.asarray(given)
-        return samples, Y
-
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         units = Units(self.feature_groups, samples.n_features)
         width, largest = self._check_size(len(units))
@@ -122,12 +108,7 @@ class _Beam(Selector):
             for unit in path:
                 state = model.grow(state, unit)
             rest = rest[np.argsort(np.round(model.try_units(state, rest), DIGITS), kind="stable")]
-        chosen = np.zeros(len(units), bool)
-        chosen[list(path)] = True
-        self._chosen = chosen[units.of_feature]
-        place = np.empty(len(units))
-        place[np.concatenate([path, rest]).astype(int)] = np.arange(len(units))
-        return -place[units.of_feature]
+        return self._choose(units, np.concatenate([path, rest]), len(path))
 
     def _check_size(self, n_units: int) -> tuple[int, int]:
         """Return the width of the beam and the size of the largest sets."""
@@ -137,9 +118,8 @@ class _Beam(Selector):
             raise ValueError(
                 f"max_features must be None or a whole number above 0; found {self.max_features!r}"
             )
-        if self.n_features_to_select is not None:
-            return int(self.beam_width), self._count_selected(n_units)
-        return int(self.beam_width), min(n_units, int(self.max_features or n_units))
+        largest = self._fix_size(n_units) or min(n_units, int(self.max_features or n_units))
+        return int(self.beam_width), largest
 
     def _cut(self, samples: Samples, Y: np.ndarray, groups: Any, units: Units) -> Cut:
         """Hold out a part of the rows."""
@@ -214,16 +194,6 @@ class _Beam(Selector):
         if self.n_features_to_select is None:
             size = 1 + int(np.argmin(np.round(self.hold_out_curve_[1:], DIGITS)))
         return paths[size]
-
-    def _to_weights(self, scores: np.ndarray) -> np.ndarray:
-        return self._chosen.astype(float)
-
-    def _strength(self, importance: np.ndarray, units: Units) -> np.ndarray:
-        return np.array([importance[members[0]] for members in units.members])
-
-    def _rank(self, importance: np.ndarray, units: Units) -> None:
-        super()._rank(importance, units)
-        self.n_selected_ = int(self._chosen.sum())
 
 
 def _is_count(value: Any) -> bool:

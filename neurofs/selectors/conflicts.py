@@ -186,10 +186,6 @@ class Conflicts:
             size += kernels_sets.pack_conflicts(codes, classes, first, last, bits[size:])
         return bits
 
-    def covers(self, units: Any, allowed: int) -> bool:
-        """Return whether the conflicts that some units leave uncovered are at most `allowed`."""
-        return bool(kernels_sets.leaves_at_most(self.quick, self.quick_weights, self.pack(units), allowed))
-
     def pack(self, units: Any) -> np.ndarray:
         """Return a set of units as bits."""
         mask = np.zeros(64 * self.bits.shape[1], bool)

@@ -23,9 +23,10 @@ import numpy as np
 
 from neurofs import kernels_sets
 from neurofs.samples import Samples
+from neurofs.selectors.base import SetSelector
 from neurofs.selectors.conflicts import Conflicts, Partition, discretize
 from neurofs.selectors.memory import memory_limit
-from neurofs.selectors.relief import ClassSelector
+from neurofs.selectors.targets import ClassSelector
 from neurofs.selectors.units import Units
 
 __all__ = ["Focus1", "Focus2", "MutualInformationGreedy", "SimpleGreedy", "WeightedGreedy"]
@@ -35,7 +36,7 @@ MOST_WORK = 1e11  # words of conflicts that FOCUS-2 may look at before it gives 
 CHUNK = 200_000  # tests of one call of a kernel, so that a user can interrupt
 
 
-class _Sufficient(ClassSelector):
+class _Sufficient(SetSelector, ClassSelector):
     """What the five share: discrete values, the tolerance, and the order of the features."""
 
     reference = "Almuallim & Dietterich 1994"
@@ -63,10 +64,10 @@ class _Sufficient(ClassSelector):
         found, first_scores = self._find(part, self._allow(part))
         rest = np.setdiff1d(np.arange(len(units)), found)
         order = np.concatenate([found, rest[np.argsort(-first_scores[rest], kind="stable")]]).astype(np.int64)
-        self._choose(part, order, max(1, len(found)), units)
-        place = np.empty(len(units))
-        place[order] = np.arange(len(units))
-        return -place[units.of_feature]
+        n = self._fix_size(len(units)) or max(1, len(found))
+        self.curve_ = share_left(part, order[:n])
+        self.uncovered_ = float(self.curve_[-1])
+        return self._choose(units, order, n)
 
     def _allow(self, part: Partition) -> int:
         """Return how many conflicts may stay uncovered, and refuse what no set of features can reach."""
@@ -90,38 +91,20 @@ class _Sufficient(ClassSelector):
 
     def _most(self, n_units: int) -> int:
         """Return how many units a search has to find at most."""
-        return n_units if self.n_features_to_select is None else self._count_selected(n_units)
-
-    def _choose(self, part: Partition, order: np.ndarray, n_found: int, units: Units) -> None:
-        """Keep the chosen units, and the share of conflicts that is left after each of them."""
-        n = n_found if self.n_features_to_select is None else self._count_selected(len(units))
-        chosen = np.zeros(len(units), bool)
-        chosen[order[:n]] = True
-        self._chosen = chosen[units.of_feature]
-        self.curve_ = self._share_left(part, order[:n])
-        self.uncovered_ = float(self.curve_[-1])
-
-    @staticmethod
-    def _share_left(part: Partition, order: np.ndarray) -> np.ndarray:
-        part, left = Partition(part.codes, part.classes), [1.0]
-        for unit in order:
-            part.split(unit)
-            left.append(part.n_left / part.n_all)
-        return np.array(left)
+        return self._fix_size(n_units) or n_units
 
     def _find(self, part: Partition, allowed: int) -> tuple[list[int], np.ndarray]:
         """Return the sufficient set, best first, and a score of all units, by which the others follow."""
         raise NotImplementedError
 
-    def _to_weights(self, scores: np.ndarray) -> np.ndarray:
-        return self._chosen.astype(float)
 
-    def _strength(self, importance: np.ndarray, units: Units) -> np.ndarray:
-        return np.array([importance[members[0]] for members in units.members])
-
-    def _rank(self, importance: np.ndarray, units: Units) -> None:
-        super()._rank(importance, units)
-        self.n_selected_ = int(self._chosen.sum())
+def share_left(part: Partition, order: np.ndarray) -> np.ndarray:
+    """Return the share of the conflicts that is left after 0, 1, 2, … units."""
+    part, left = Partition(part.codes, part.classes), [1.0]
+    for unit in order:
+        part.split(unit)
+        left.append(part.n_left / part.n_all)
+    return np.array(left)
 
 
 # ------------------------------------------------------------------------------------------------- greedy

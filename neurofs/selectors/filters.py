@@ -22,7 +22,7 @@ from neurofs import metric
 from neurofs.samples import Samples
 from neurofs.selectors.base import Selector
 from neurofs.selectors.rgs import positive, standardised
-from neurofs.selectors.targets import check_classes, check_neighbors, check_pairs, encode_classes, is_discrete
+from neurofs.selectors.targets import EitherSelector, check_neighbors, check_pairs
 
 __all__ = ["SKS", "AllFeatures", "CorrCoef", "InfoGain", "Random"]
 
@@ -88,7 +88,7 @@ class CorrCoef(_Ranker):
         return np.minimum(out, 1.0)
 
 
-class InfoGain(_Ranker):
+class InfoGain(_Ranker, EitherSelector):
     """Mutual information of each feature with the target, in bits.
 
     I = Σ p(a, b) log2 [p(a, b) / (p(a) p(b))] over the bins a of the feature and b of the target. Bins are
@@ -118,7 +118,6 @@ class InfoGain(_Ranker):
     array([1., 0.])
     """
 
-    target = "continuous or classes"
     cost = "m N"
     reference = "Quinlan 1986; Navot 2006, 1.2.1"
 
@@ -135,19 +134,10 @@ class InfoGain(_Ranker):
         self.discrete_target = discrete_target
         self.feature_groups = feature_groups
 
-    def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
-        self._discrete = is_discrete(y, self.discrete_target)
-        if not self._discrete:
-            return super()._check_fit(X, y)
-        codes, classes = encode_classes(y, type(self).__name__)
-        samples, Y = super()._check_fit(X, codes)
-        check_classes(classes, type(self).__name__)
-        return samples, Y
-
     def _score(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         if not isinstance(self.n_bins, Integral) or self.n_bins < 2:
             raise ValueError(f"n_bins must be a whole number of at least 2; found {self.n_bins!r}")
-        targets = [y.astype(np.int64) if self._discrete else quantile_bins(y, self.n_bins) for y in Y.T]
+        targets = [y.astype(np.int64) if self._n_classes else quantile_bins(y, self.n_bins) for y in Y.T]
         out = np.zeros((len(targets), samples.n_features))
         for block, X in feature_blocks(samples):
             bins = [quantile_bins(x, self.n_bins) for x in X.T]

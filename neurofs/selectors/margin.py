@@ -16,14 +16,10 @@ from sklearn.utils import check_random_state
 
 from neurofs import kernels, kernels_margin, metric
 from neurofs.samples import Samples
-from neurofs.selectors.relief import (
-    ClassSelector,
-    nearest_hits_and_misses,
-    squared_differences,
-    usable_rows,
-)
+from neurofs.selectors.base import SetSelector
+from neurofs.selectors.relief import nearest_hits_and_misses, squared_differences, usable_rows
 from neurofs.selectors.rgs import auto
-from neurofs.selectors.targets import allowed_pairs
+from neurofs.selectors.targets import ClassSelector, allowed_pairs
 from neurofs.selectors.units import Units
 
 __all__ = ["Climb", "GFlip", "Simba", "evaluate_margins", "find_margins"]
@@ -215,7 +211,7 @@ def root_mean_variance(samples: Samples) -> float:
 # -------------------------------------------------------------------------------------------------- G-flip
 
 
-class GFlip(ClassSelector):
+class GFlip(SetSelector, ClassSelector):
     """G-flip: go through the features in random order and add or remove each one if that raises e(F).
 
     A pass without a change ends it: F is then a local maximum, and its size was nobody's choice. The table of
@@ -305,21 +301,10 @@ class GFlip(ClassSelector):
         self.scores_ = best.worth()[units.of_feature]
         return self.scores_
 
-    def _to_weights(self, scores: np.ndarray) -> np.ndarray:
-        return self._chosen.astype(float)
-
     def _importance(self, samples: Samples, scores: np.ndarray) -> np.ndarray:
         """Put F first, whatever its features are worth."""
         lift = np.abs(scores).max(initial=0.0) + 1.0
         return np.where(self._chosen, lift + scores, scores - lift)
-
-    def _strength(self, importance: np.ndarray, units: Units) -> np.ndarray:
-        return np.array([importance[members[0]] for members in units.members])
-
-    def _rank(self, importance: np.ndarray, units: Units) -> None:
-        super()._rank(importance, units)
-        if self.n_features_to_select is None:
-            self.n_selected_ = int(self._chosen.sum())
 
 
 class _Flips:

@@ -11,25 +11,18 @@ from sklearn.utils.validation import check_array
 
 from neurofs import metric
 from neurofs.samples import Samples
-from neurofs.selectors.base import Selector
+from neurofs.selectors.base import SetSelector
 from neurofs.selectors.filters import DEFAULT_NEIGHBORS
 from neurofs.selectors.losses import EstimatorLoss
 from neurofs.selectors.meta import describe_features
 from neurofs.selectors.rgs import positive, standardised
-from neurofs.selectors.targets import (
-    check_classes,
-    check_neighbors,
-    check_pairs,
-    encode_classes,
-    is_discrete,
-    one_hot,
-)
+from neurofs.selectors.targets import EstimatorSelector, check_neighbors, check_pairs
 from neurofs.selectors.units import Units
 
 __all__ = ["Mufasa", "draw_near"]
 
 
-class Mufasa(Selector):
+class Mufasa(SetSelector, EstimatorSelector):
     """Mufasa: search the space of meta-features for a place around which n features are good together.
 
     In each of J rounds n features are drawn around a point u, with probabilities that fall off as a Gaussian
@@ -84,7 +77,6 @@ class Mufasa(Selector):
     True
     """
 
-    target = "continuous or classes"
     cost = "m² n J"
     reference = "Navot 2006, 5.3"
 
@@ -119,16 +111,6 @@ class Mufasa(Selector):
         self.random_state = random_state
         self.feature_groups = feature_groups
 
-    def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
-        """Turn classes into one column each for soft kNN; an estimator gets the target as it is."""
-        self._target = np.asarray(y)
-        if not is_discrete(y, self.discrete_target):
-            return super()._check_fit(X, y)
-        codes, classes = encode_classes(y, type(self).__name__)
-        samples, _ = super()._check_fit(X, codes)
-        check_classes(classes, type(self).__name__)
-        return samples, one_hot(codes, len(classes))
-
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         if not isinstance(self.n_rounds, Integral) or self.n_rounds < 1:
             raise ValueError(f"n_rounds must be a whole number of at least 1; found {self.n_rounds!r}")
@@ -145,7 +127,7 @@ class Mufasa(Selector):
                 best, best_u, best_set = curve[-1], u, drawn
             u = best_u + step * rng.normal(size=u.size)
         self.loss_curve_, self.point_ = np.array(curve), mean + scale * best_u
-        self._chosen: np.ndarray = np.isin(units.of_feature, best_set)
+        self._chosen = np.isin(units.of_feature, best_set)
         return -((places - best_u) ** 2).sum(axis=1)[units.of_feature]
 
     def _place(self, samples: Samples, units: Units) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -169,17 +151,11 @@ class Mufasa(Selector):
             return _EstimatorSets(EstimatorLoss(self, samples, target, groups))
         check_pairs(samples, groups, self.exclude)
         k = check_neighbors(self.n_neighbors, len(samples), DEFAULT_NEIGHBORS)
-        return _SoftKNNSets(samples, standardised(Y), k, groups, self.exclude)
-
-    def _to_weights(self, scores: np.ndarray) -> np.ndarray:
-        return self._chosen.astype(float)
+        return _SoftKNNSets(samples, standardised(self._columns(Y)), k, groups, self.exclude)
 
     def _importance(self, samples: Samples, scores: np.ndarray) -> np.ndarray:
         """Put the best set first."""
         return np.where(self._chosen, scores, scores + scores.min() - 1.0)
-
-    def _strength(self, importance: np.ndarray, units: Units) -> np.ndarray:
-        return np.array([importance[members[0]] for members in units.members])
 
 
 def draw_near(u: np.ndarray, places: np.ndarray, n: int, width: float, rng: Any) -> np.ndarray:

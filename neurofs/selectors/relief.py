@@ -19,29 +19,12 @@ from neurofs import kernels, kernels_margin, metric
 from neurofs.samples import Samples
 from neurofs.selectors.base import Selector
 from neurofs.selectors.rgs import positive
-from neurofs.selectors.targets import check_classes, check_neighbors, check_pairs, encode_classes
+from neurofs.selectors.targets import ClassSelector, check_neighbors, check_pairs
 
-__all__ = ["ClassSelector", "RReliefF", "Relief", "ReliefF", "nearest_hits_and_misses"]
+__all__ = ["RReliefF", "Relief", "ReliefF", "nearest_hits_and_misses"]
 
 BLOCK = 128  # rows whose distances to all others are kept at a time
 DEFAULT_NEIGHBORS = 10
-
-
-class ClassSelector(Selector):
-    """A selector whose target is a class; `_weigh` gets the classes as numbers 0, 1, …"""
-
-    target = "classes"
-
-    def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
-        codes, self.classes_ = encode_classes(y, type(self).__name__)
-        samples, Y = super()._check_fit(X, codes)
-        check_classes(self.classes_, type(self).__name__)
-        return samples, Y
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = False
-        return tags
 
 
 # -------------------------------------------------------------------------------------------------- Relief

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from neurofs.samples import Samples
-from neurofs.selectors.base import Selector
+from neurofs.selectors.base import SetSelector
 from neurofs.selectors.losses import EstimatorLoss, SoftKNNLoss
-from neurofs.selectors.targets import check_classes, encode_classes, is_discrete, one_hot
+from neurofs.selectors.targets import EstimatorSelector
 from neurofs.selectors.units import Units
 
 __all__ = ["BackwardElimination", "ForwardSelection", "Step"]
@@ -36,10 +36,8 @@ class Step:
     score: float
 
 
-class _Search(Selector):
+class _Search(SetSelector, EstimatorSelector):
     """What the two directions share."""
-
-    target = "continuous or classes"
 
     def __init__(
         self,
@@ -72,36 +70,26 @@ class _Search(Selector):
         self.discrete_target = discrete_target
         self.feature_groups = feature_groups
 
-    def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
-        """Keep the target as it is for an estimator; classes become one column each for soft kNN."""
-        if is_discrete(y, self.discrete_target):
-            codes, classes = encode_classes(y, type(self).__name__)
-            samples, _ = super()._check_fit(X, codes)
-            check_classes(classes, type(self).__name__)
-            self._target = np.asarray(y)
-            return samples, one_hot(codes, len(classes))
-        samples, Y = super()._check_fit(X, y)
-        self._target = np.asarray(y)
-        return samples, Y
-
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         units = Units(self.feature_groups, samples.n_features)
         score = _Price(self.penalty, len(samples))
         loss: Any
         if self.estimator is None:
-            loss = SoftKNNLoss(self, samples, Y, groups)
+            loss = SoftKNNLoss(self, samples, self._columns(Y), groups)
         else:
             loss = EstimatorLoss(self, samples, self._target, groups)
         del self._target
         self.steps_: list[Step] = []
         must = np.zeros(len(units), bool)
         must[units.find(self._included())] = True
-        size = None if self.n_features_to_select is None else self._count_selected(len(units))
+        size = self._fix_size(len(units))
         if size is not None and size < must.sum():
             raise ValueError(f"include names {must.sum()} units, but n_features_to_select is {size}")
-        outcome = self._search(_Walk(loss, units, score, self._note), must, size)
-        self._chosen = outcome.chosen[units.of_feature]
-        return -outcome.place[units.of_feature].astype(float)
+        walk = _Walk(loss, units, score, self._note)
+        order = self._search(walk, must, size)
+        self.loss_curve_ = np.array([step.loss for step in self.steps_])
+        self.score_curve_ = np.array([step.score for step in self.steps_])
+        return self._choose(units, order, int(walk.chosen.sum()))
 
     def _included(self) -> Any:
         """Return `include`, the names of the columns of a data frame as their numbers."""
@@ -116,29 +104,9 @@ class _Search(Selector):
         if self.callback is not None:
             self.callback(step)
 
-    def _search(self, walk: _Walk, must: np.ndarray, size: int | None) -> _Outcome:
+    def _search(self, walk: _Walk, must: np.ndarray, size: int | None) -> np.ndarray:
+        """Walk to the set, and return all units, best first, those of the set before the others."""
         raise NotImplementedError
-
-    def _to_weights(self, scores: np.ndarray) -> np.ndarray:
-        return self._chosen.astype(float)
-
-    def _strength(self, importance: np.ndarray, units: Units) -> np.ndarray:
-        """Rank groups by their place in the search, whatever their size."""
-        return np.array([importance[members[0]] for members in units.members])
-
-    def _rank(self, importance: np.ndarray, units: Units) -> None:
-        super()._rank(importance, units)
-        self.n_selected_ = int(self._chosen.sum())
-        self.loss_curve_ = np.array([step.loss for step in self.steps_])
-        self.score_curve_ = np.array([step.score for step in self.steps_])
-
-
-@dataclass(frozen=True)
-class _Outcome:
-    """Which units were chosen, and the place of each in the order, 1 = best."""
-
-    chosen: np.ndarray
-    place: np.ndarray
 
 
 class _Price:
@@ -261,10 +229,9 @@ class ForwardSelection(_Search):
     cost = "m² N per step; m² memory"
     reference = "Navot 2006, 4.3; price: He 2021"
 
-    def _search(self, walk: _Walk, must: np.ndarray, size: int | None) -> _Outcome:
+    def _search(self, walk: _Walk, must: np.ndarray, size: int | None) -> np.ndarray:
         walk.begin(must)
-        place = np.where(must, np.cumsum(must), 0)
-        rest: np.ndarray = np.flatnonzero(~must)
+        order, rest = np.flatnonzero(must), np.flatnonzero(~must)
         losses = np.zeros(rest.size)
         while rest.size and (size is None or walk.chosen.sum() < size):
             losses, scores = walk.try_all(rest)
@@ -272,10 +239,9 @@ class ForwardSelection(_Search):
             if size is None and walk.chosen.any() and not scores[best] < walk.value:
                 break
             walk.take(rest[best], losses[best])
-            place[rest[best]] = place.max() + 1
+            order = np.append(order, rest[best])
             rest, losses = np.delete(rest, best), np.delete(losses, best)
-        place[rest[np.argsort(losses, kind="stable")]] = place.max() + np.arange(1, rest.size + 1)
-        return _Outcome(walk.chosen, place)
+        return np.concatenate([order, rest[np.argsort(losses, kind="stable")]])
 
 
 class BackwardElimination(_Search):
@@ -294,19 +260,17 @@ class BackwardElimination(_Search):
     cost = "m² N per step, N steps; m² memory"
     reference = "Kohavi & John 1997; price: He 2021"
 
-    def _search(self, walk: _Walk, must: np.ndarray, size: int | None) -> _Outcome:
+    def _search(self, walk: _Walk, must: np.ndarray, size: int | None) -> np.ndarray:
         walk.begin(np.ones(must.size, bool))
-        place = np.zeros(must.size, np.int64)
-        rest = np.flatnonzero(~must)
+        rest, removed = np.flatnonzero(~must), np.empty(0, np.int64)
         losses = np.zeros(rest.size)
         while rest.size and walk.chosen.sum() > (size or 1):
             losses, scores = walk.try_all(rest)
             best = int(np.argmin(scores))
             if size is None and not scores[best] <= walk.value:
                 break
-            place[rest[best]] = walk.chosen.sum()
             walk.take(rest[best], losses[best])
+            removed = np.append(removed, rest[best])
             rest, losses = np.delete(rest, best), np.delete(losses, best)
-        place[must] = np.arange(1, must.sum() + 1)
-        place[rest[np.argsort(-losses, kind="stable")]] = must.sum() + np.arange(1, rest.size + 1)
-        return _Outcome(walk.chosen, place)
+        kept = np.concatenate([np.flatnonzero(must), rest[np.argsort(-losses, kind="stable")]])
+        return np.concatenate([kept, removed[::-1]])

@@ -1,4 +1,4 @@
-"""Classes as targets: labels in, whole numbers out; and what a fit may ask of its neighbors."""
+"""Classes as targets: labels in, whole numbers out, for selectors too; and what a fit may ask of its neighbors."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ from sklearn.utils.validation import column_or_1d
 
 from neurofs import metric
 from neurofs.samples import Samples
+from neurofs.selectors.base import Selector
 
 __all__ = [
+    "ClassSelector",
+    "EitherSelector",
+    "EstimatorSelector",
     "allowed_pairs",
     "check_classes",
     "check_neighbors",
@@ -23,6 +27,53 @@ __all__ = [
 ]
 
 MAX_TABLE = 12_000  # rows up to which a table of all distances is kept in memory
+
+
+class ClassSelector(Selector):
+    """A selector whose target is a class; `_weigh` gets the classes as numbers 0, 1, …"""
+
+    target = "classes"
+
+    def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
+        codes, self.classes_ = encode_classes(y, type(self).__name__)
+        samples, Y = super()._check_fit(X, codes)
+        check_classes(self.classes_, type(self).__name__)
+        return samples, Y
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = False
+        return tags
+
+
+class EitherSelector(Selector):
+    """A selector of values and of classes, as `discrete_target` says; `_weigh` gets classes as 0, 1, …"""
+
+    target = "continuous or classes"
+    discrete_target: Any = "auto"
+
+    def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
+        if not is_discrete(y, self.discrete_target):
+            self._n_classes = 0
+            return super()._check_fit(X, y)
+        codes, classes = encode_classes(y, type(self).__name__)
+        samples, Y = super()._check_fit(X, codes)
+        check_classes(classes, type(self).__name__)
+        self._n_classes = len(classes)
+        return samples, Y
+
+    def _columns(self, Y: np.ndarray) -> np.ndarray:
+        """Return values as they are, and classes as one column each."""
+        return one_hot(Y[:, 0].astype(np.int64), self._n_classes) if self._n_classes else Y
+
+
+class EstimatorSelector(EitherSelector):
+    """One that also keeps the target as it was given, `_target`, for an estimator; `_weigh` deletes it."""
+
+    def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
+        """Keep the target as it is for an estimator."""
+        self._target = np.asarray(y)
+        return super()._check_fit(X, y)
 
 
 def encode_classes(y: Any, who: str) -> tuple[np.ndarray, np.ndarray]:

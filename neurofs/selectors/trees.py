@@ -24,7 +24,8 @@ from sklearn.utils import check_random_state
 
 from neurofs import metric
 from neurofs.samples import Samples
-from neurofs.selectors.relief import ClassSelector
+from neurofs.selectors.base import SetSelector
+from neurofs.selectors.targets import ClassSelector
 from neurofs.selectors.units import Units
 from neurofs.splits import BlockedKFold
 
@@ -45,7 +46,7 @@ class Round:
     ccp_alpha: float  #: strength of pruning
 
 
-class EBFS(ClassSelector):
+class EBFS(SetSelector, ClassSelector):
     """EBFS: remove the features that trees test on the way to wrong answers more than to right ones.
 
     Parameters
@@ -111,9 +112,9 @@ class EBFS(ClassSelector):
         )
         self.rounds_ = self._eliminate(forest, len(units))
         self.accuracy_curve_ = np.array([r.accuracy for r in self.rounds_])
-        place = _places(self.rounds_, len(units))
-        self._chosen = (place <= self._count_chosen(len(units)))[units.of_feature]
-        return -place[units.of_feature].astype(float)
+        best = max(reversed(self.rounds_), key=lambda r: r.accuracy)
+        order = _order_units(self.rounds_, len(units))  # the set of each round is a beginning of it
+        return self._choose(units, order, self._fix_size(len(units)) or len(best.units))
 
     def _check_settings(self) -> None:
         if not isinstance(self.cv, Integral) or self.cv < 2:
@@ -126,7 +127,7 @@ class EBFS(ClassSelector):
 
     def _eliminate(self, forest: _Forest, n_units: int) -> list[Round]:
         """Remove the units of lowest h until all would go, accuracy falls, or the wanted size is reached."""
-        fixed = None if self.n_features_to_select is None else self._count_selected(n_units)
+        fixed = self._fix_size(n_units)
         rounds = [forest.explain(np.arange(n_units))]
         while len(rounds[-1].units) > (fixed or 1):
             last = rounds[-1]
@@ -139,33 +140,14 @@ class EBFS(ClassSelector):
                 break
         return rounds
 
-    def _count_chosen(self, n_units: int) -> int:
-        """Return the wanted size, or that of the best set; the sets are the beginnings of the order."""
-        if self.n_features_to_select is not None:
-            return self._count_selected(n_units)
-        return len(max(reversed(self.rounds_), key=lambda r: r.accuracy).units)
 
-    def _to_weights(self, scores: np.ndarray) -> np.ndarray:
-        return self._chosen.astype(float)
-
-    def _strength(self, importance: np.ndarray, units: Units) -> np.ndarray:
-        """Rank groups by their place in the search, whatever their size."""
-        return np.array([importance[members[0]] for members in units.members])
-
-    def _rank(self, importance: np.ndarray, units: Units) -> None:
-        super()._rank(importance, units)
-        self.n_selected_ = int(self._chosen.sum())
-
-
-def _places(rounds: list[Round], n_units: int) -> np.ndarray:
-    """Return the place of each unit, 1 = best: by the last round it was in, then by its sum of h."""
+def _order_units(rounds: list[Round], n_units: int) -> np.ndarray:
+    """Return all units, best first: by the last round they were in, then by their sum of h."""
     last, total = np.zeros(n_units, np.int64), np.zeros(n_units)
     for number, r in enumerate(rounds):
         last[r.units] = number
         total[r.units] += r.h
-    place = np.empty(n_units, np.int64)
-    place[np.lexsort((-total, -last))] = np.arange(1, n_units + 1)
-    return place
+    return np.lexsort((-total, -last))
 
 
 def split_rows(

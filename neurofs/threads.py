@@ -1,0 +1,26 @@
+"""One thread for numba and BLAS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numba
+from threadpoolctl import threadpool_limits
+
+__all__ = ["one_thread"]
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep BLAS and numba to one thread: tasks run side by side, and sums come out the same everywhere.
+
+    Libraries that are loaded later do not obey.
+    """
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        numba.set_num_threads(before)

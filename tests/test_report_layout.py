@@ -1,0 +1,181 @@
+"""What the report looks like in a real browser: no overlaps, whatever the names are, and readable for everyone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from comparisons import HOSTILE, make_comparison
+
+from neurofs.errors import printable
+from neurofs.report import render, render_index
+
+pytestmark = pytest.mark.browser
+
+
+OVERLAPS = """() => {
+  const boxes = [];
+  const clip = (box, element) => {
+    let { left, top, right, bottom } = box;
+    for (let e = element; e; e = e.parentElement) {
+      if (!/auto|hidden|scroll/.test(getComputedStyle(e).overflow + getComputedStyle(e).overflowX)) continue;
+      const o = e.getBoundingClientRect();
+      left = Math.max(left, o.left); right = Math.min(right, o.right);
+      top = Math.max(top, o.top); bottom = Math.min(bottom, o.bottom);
+    }
+    return { left, top, right, bottom };
+  };
+  const walker = document.createTreeWalker(document.querySelector(".page"), NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const parent = node.parentElement;
+    if (!node.textContent.trim() || !parent.checkVisibility()) continue;
+    if (parent.closest("script, style, .hidden, option")) continue;
+    if (parent.closest("thead")) continue;   // sticky heads lie above their own rows by design
+    const svg = parent.closest("svg") !== null;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const rect of svg ? [parent.getBoundingClientRect()] : range.getClientRects()) {
+      const box = clip(rect, parent), slack = svg ? 0.18 * (box.bottom - box.top) : 1;
+      if (box.right - box.left < 1 || box.bottom - box.top < 1) continue;
+      boxes.push({ text: node.textContent.trim().slice(0, 60), node: parent, left: box.left + 1,
+        right: box.right - 1, top: box.top + slack, bottom: box.bottom - slack });
+    }
+  }
+  boxes.sort((a, b) => a.top - b.top);
+  const found = [];
+  for (const [i, a] of boxes.entries()) for (const b of boxes.slice(i + 1)) {
+    if (b.top >= a.bottom) break;
+    if (a.node !== b.node && a.left < b.right && b.left < a.right) found.push([a.text, b.text]);
+  }
+  const wide = Array.from(document.querySelectorAll(".page *")).filter((e) => {
+    if (!e.checkVisibility()) return false;
+    const r = clip(e.getBoundingClientRect(), e.parentElement);
+    return r.right - r.left > 1 && r.right > innerWidth + 1;
+  }).map((e) => e.tagName + " " + e.textContent.slice(0, 40));
+  const overflow = document.documentElement.scrollWidth - innerWidth;
+  return { overlaps: found.slice(0, 5), wide: wide.slice(0, 5), overflow, boxes: boxes.length };
+}"""
+
+
+def write_page(comparison, tmp_path: Path) -> Path:
+    path = tmp_path / "report.html"
+    path.write_text(render(comparison), encoding="utf-8")
+    return path
+
+
+def check_layout(page) -> None:
+    found = page.evaluate(OVERLAPS)
+    assert found["boxes"] > 20
+    assert found["overflow"] <= 0
+    assert found["wide"] == []
+    assert found["overlaps"] == []
+
+
+def test_the_check_of_the_layout_sees_overlaps(open_page, tmp_path):
+    path = tmp_path / "bad.html"
+    lines = "".join(f"<p>line {i}</p>" for i in range(30))
+    path.write_text(
+        "<style>.a{position:absolute;top:9px;left:9px} .b{width:3000px}</style>"
+        f"<div class=page>{lines}<p class=a>one</p><p class=a>two</p><p class=b>wide</p></div>"
+    )
+    page = open_page(path)
+    found = page.evaluate(OVERLAPS)
+    assert ["one", "two"] in found["overlaps"] or ["two", "one"] in found["overlaps"]
+    assert found["overflow"] > 0
+    assert found["wide"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+def test_nothing_overflows_or_overlaps(demo_run, open_page, tmp_path, width, scheme):
+    page = open_page(demo_run / "report.html", width, scheme)
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    page.screenshot(path=tmp_path / f"{width}-{scheme}.png", full_page=True)
+    check_layout(page)
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_nothing_overlaps_without_scripts(demo_run, open_page, width):
+    page = open_page(demo_run / "report.html", width, java_script_enabled=False)
+    check_layout(page)
+
+
+EDGES = {
+    "one output": {"outputs": ("y",)},
+    "one lag": {"n_lags": 1},
+    "classes": {"classes": ("left", "right", "up"), "outputs": ("direction",)},
+    "no trials": {"trials": False},
+    "NaN scores": {"nan_scores": True},
+    "one selector": {"selectors": ("corrcoef",), "baselines": ()},
+    "bands and leaks": {"sd": True, "leaks": 40, "n_repeats": 2},
+}
+
+
+@pytest.mark.parametrize("case", EDGES)
+def test_edge_cases_render_without_overlaps(case, open_page, tmp_path):
+    path = write_page(make_comparison(**EDGES[case]), tmp_path)
+    check_layout(open_page(path))
+    check_layout(open_page(path, width=400))
+
+
+# Hostile names
+
+
+def test_hostile_names_execute_nothing_and_show_literally(open_page, tmp_path):
+    comparison = make_comparison(names=HOSTILE, n_channels=len(HOSTILE))
+    page = open_page(write_page(comparison, tmp_path))
+    page.locator("canvas[data-kind=weights]").focus()
+    page.keyboard.press("ArrowRight")
+    page.locator("#channels-table thead button").first.click()
+    page.wait_for_timeout(200)
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img, iframe, object, embed, svg [onload]").count() == 0
+    assert page.title() == HOSTILE[1]
+    text = page.locator("body").inner_text()
+    for i, name in enumerate(HOSTILE):
+        assert f"{printable(name)}{i}" in text
+    assert "49" not in page.locator("h1").inner_text()
+    check_layout(page)
+
+
+def test_a_hostile_index_executes_nothing(open_page, tmp_path):
+    comparison = make_comparison(names=HOSTILE)
+    entries = [
+        {"name": HOSTILE[0], "status": "failed", "reason": HOSTILE[1], "href": "javascript:window.hacked=1"},
+        {"name": HOSTILE[5], "status": "done", "href": HOSTILE[6], "comparison": comparison},
+    ]
+    path = tmp_path / "index.html"
+    path.write_text(render_index(entries), encoding="utf-8")
+    page = open_page(path)
+    hrefs = page.locator("#sessions-table a").evaluate_all("links => links.map(a => a.href)")
+    assert len(hrefs) == 1
+    assert all(href.startswith("file:") for href in hrefs)
+    assert HOSTILE[1] in page.locator("body").inner_text()
+    assert page.evaluate("window.hacked") is None
+    check_layout(page)
+    check_layout(open_page(path, width=400))
+
+
+# Accessibility
+
+
+def find_violations(page) -> list[str]:
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{v['id']}: {v['nodes'][0]['html'][:120]}" for v in found if v["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_serious_violation(demo_run, open_page, tmp_path, scheme):
+    assert find_violations(open_page(demo_run / "report.html", scheme=scheme)) == []
+    classes = make_comparison(classes=("left", "right"), outputs=("side",), leaks=8)
+    assert find_violations(open_page(write_page(classes, tmp_path), scheme=scheme)) == []
+    path = tmp_path / "index.html"
+    failed = {"name": "bad", "status": "failed", "reason": "no spikes"}
+    path.write_text(
+        render_index([failed, {"name": "a", "status": "done", "comparison": classes}]), encoding="utf-8"
+    )
+    assert find_violations(open_page(path, scheme=scheme)) == []
