@@ -71,6 +71,7 @@ def _features(comparison: Comparison) -> str:
     s, c = comparison.summary["session"], comparison.config
     width, n_lags = 1000 * s["bin_width"], s["n_lags"]
     first = s["first_lag"] * width
+    lags = f"a lag of {first:g}" if n_lags == 1 else f"lags of {first:g} to {first + (n_lags - 1) * width:g}"
     counts = "Spikes were counted"
     extra = ["square roots of the counts were taken"] * c.sqrt
     extra += [f"counts were smoothed with a causal half-Gaussian of {1000 * c.smooth:g} ms SD"] * bool(
@@ -84,7 +85,7 @@ def _features(comparison: Comparison) -> str:
     dropped = sum(s["dropped"].values())
     return (
         f"Features. {counts} in bins of {width:g} ms. A sample consists of the counts of all channels in "
-        f"{_plural(n_lags, 'bin')}, at lags of {first:g} to {first + (n_lags - 1) * width:g} ms (positive: "
+        f"{_plural(n_lags, 'bin')}, at {lags} ms (positive: "
         f"spikes precede the target), that is {s['n_channels'] * n_lags:,} features. No window crosses the "
         f"edge of a trial or a gap in the recording. {s['n_samples']:,} samples were used; {dropped:,} bins "
         f"were not.{more}"
@@ -182,7 +183,8 @@ def _null(comparison: Comparison) -> str:
         return ""
     n = max(len(null["values"]) for null in nulls)
     shifts = [abs(s) for null in nulls for s in null["shifts"]]
-    span = f" by {min(shifts):.1f} to {max(shifts):.1f} s" if shifts else ""
+    least, most = (f"{shift:.1f}" for shift in (min(shifts, default=0), max(shifts, default=0)))
+    span = f" by {least if least == most else f'{least} to {most}'} s" if shifts else ""
     return (
         "Null control. Chance was measured by selecting and decoding anew with the target shifted against "
         f"the spikes{span} ({n} shifts, ends cut off) {cite('harris2020')}."

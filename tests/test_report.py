@@ -217,6 +217,11 @@ def test_the_caption_says_where_the_line_of_chance_comes_from():
     assert "chance" not in draw_curves(silent).caption
 
 
+def test_the_methods_text_of_one_lag():
+    assert "in 1 bin, at a lag of 0 ms (positive:" in write_methods(make_comparison(n_lags=1))
+    assert ", at lags of 0 to" in write_methods(make_comparison())
+
+
 def test_every_selector_has_a_name_and_a_style_of_its_own():
     keys = {name: find_key(name) for name in (*SELECTORS, "ridge", "kalman")}
     styles = {(key.color, key.marker, str(key.line)) for key in keys.values()}
