@@ -12,9 +12,9 @@ Tried and left out: stopping where the error on a held-out sixth is least (flat 
 are missed: −.004 in R² on the folds of chewie); and, on hold-outs of stevenson, a freer r, a penalty on jumps of r
 between lags, 200 steps, steps of twice the size, and 1200 rows in each, which add .001 and take twice as long.
 More rows toward the end of the search are no better than the same number throughout, and more lags no better
-than the ten (14 on stevenson, 15 and 20 on a2929). Local-linear regression gains from this metric (.804, .927 and
-.902 on hold-outs of chewie, a2929 and stevenson; .800, .924 and .900 in that of RGS) but stays behind kernel ridge.
-b_lag was chosen on hold-outs of stevenson and is worth about .01 there, nothing on chewie and a2929.
+than the ten (14 on stevenson, 15 and 20 on a2929). Local-linear regression gains from this metric (.804, .927
+and .902 on hold-outs of chewie, a2929 and stevenson; .800, .924 and .900 in that of RGS) but stays behind kernel
+ridge. b_lag was chosen on hold-outs of stevenson and is worth about .01 there, nothing on chewie and a2929.
 
 After the weights, one matrix T (lags × lags) that all channels share mixes the bins of each channel; it starts
 as the orthonormal discrete cosine transform, which changes no distance, and is learned too:
