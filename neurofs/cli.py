@@ -152,13 +152,10 @@ def _reproduce_one(
         table.to_csv(out, index=False)
     saved = save_figure(name, table, figure)
     if as_json:
-        figure_path = None if saved is None else str(saved)
-        record = {"name": name, "text": text, "claims": list_claims(name, table), "figure": figure_path}
+        record = {"name": name, "text": text, "claims": list_claims(name, table), "figure": str(saved)}
         click.echo(json.dumps(record, indent=2))
         return
-    click.echo(text)
-    if saved is not None:
-        click.echo(f"\nfigure: {saved}")
+    click.echo(f"{text}\n\nfigure: {saved}")
 
 
 def _reproduce_all(

@@ -14,7 +14,13 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def test_figure_2_in_small():
+def draws(module, table, tmp_path):
+    """Whether the experiment saves a figure of its table."""
+    module.plot(table, tmp_path / "figure.png")
+    return (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_figure_2_in_small(tmp_path):
     seen = []
     table, text = reproduce(
         "navot2005-fig2",
@@ -34,6 +40,13 @@ def test_figure_2_in_small():
     assert rate["d", "rgs", 100] >= 80 > 20 >= rate["d", "corrcoef", 100]
     assert "100.0 / 85.6" in text or "83.3 / 85.6" in text
     assert "(d) sin(2πx1) sin(2πx2)" in text
+    assert [line.split()[-2] for line in text.splitlines() if line.endswith(" fails")] == [
+        "corrcoef",
+        "infogain",
+        "sks",
+        "forward",
+    ]
+    assert draws(navot2005, table, tmp_path)
 
 
 def test_equal_scores_come_in_random_order():
@@ -42,13 +55,14 @@ def test_equal_scores_come_in_random_order():
     assert navot2005.succeeds(np.array([2.0, 3.0, 1.0]), 2)
 
 
-def test_planted_features():
+def test_planted_features(tmp_path):
     table = planted.run(repetitions=1, methods=("rgs", "corrcoef"), tasks=("mixed",))
     found = table.set_index("method")["found"]
     assert found["rgs"] >= 14 > 12 >= found["corrcoef"]
     text = planted.render(table)
     assert "corrcoef" in text
     assert "mixed" in text
+    assert draws(planted, table, tmp_path)
 
 
 def test_a_pair_is_invisible_alone():
@@ -64,7 +78,7 @@ def test_unknown_experiment():
         reproduce("navot2004")
 
 
-def test_prefixes_of_a_small_problem():
+def test_prefixes_of_a_small_problem(tmp_path):
     rng = np.random.default_rng(0)
     samples = Samples.from_counts(rng.poisson(1.0, (400, 5)), 2)
     y = np.asarray(samples)[:, [1, 8]] + 0.1 * rng.normal(size=(399, 2))
@@ -73,6 +87,11 @@ def test_prefixes_of_a_small_problem():
     assert means["rgs", 2] < 0.3
     assert means["rgs", 10] < means["corrcoef", 10] == means["rgs, unweighted", 10]
     assert "n = 10" in prefixes.render(table)
+    assert draws(prefixes, table, tmp_path)
+    table["mse"] = np.where((table["method"] == "rgs, unweighted") & (table["n"] == 10), -1.0, table["mse"])
+    beaten = prefixes.claims(table)[3]
+    assert not beaten["holds"]
+    assert "better in 0%" in beaten["ours"]
 
 
 def test_prefixes_without_the_recording(monkeypatch, tmp_path):

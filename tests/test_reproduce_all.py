@@ -15,7 +15,6 @@ from neurofs.reproduce import (
     count_repetitions,
     ebfs,
     find_experiment,
-    list_claims,
     meta_features,
 )
 from neurofs.reproduce import index as index_of_all
@@ -105,7 +104,8 @@ def test_every_experiment_tells_its_time_and_repetitions():
         module = find_experiment(name)
         assert 0 < module.MINUTES < 45
         assert callable(module.claims)
-        assert 1 <= count_repetitions(name)[0] <= count_repetitions(name)[1]
+        assert callable(module.plot)
+        assert count_repetitions(name) >= 1
         assert re.search(rf"^{re.escape(name)} +{module.MINUTES} min  \w", listed, flags=re.M)
     assert sum(find_experiment(name).MINUTES for name in EXPERIMENTS) < 90  # under 45 minutes on two cores
     with pytest.raises(UsageError, match="or all"):
@@ -206,8 +206,3 @@ def test_one_experiment_as_json(tmp_path):
     assert record["name"] == "peaking"
     assert len(record["claims"]) == 10
     assert record["figure"] == str(tmp_path / "p.png")
-
-
-def test_an_experiment_without_claims(monkeypatch):
-    monkeypatch.delattr("neurofs.reproduce.xor.claims")
-    assert list_claims("xor", None) == []

@@ -1,8 +1,8 @@
 """Published experiments, run again, with the published figures beside ours.
 
 Each module has ``MINUTES`` (what its default takes on one core, about), ``run(...) -> DataFrame`` (one tidy row
-per figure) and ``render(table) -> str``; as a rule also ``claims(table)``, a list of records made by `make_claim`,
-and ``plot(table, path)``. ``REPETITIONS_OF_ALL`` is fewer repetitions than by default, for `reproduce all`.
+per figure), ``render(table) -> str``, ``claims(table)``, a list of records made by `make_claim`, and
+``plot(table, path)``.
 """
 
 from __future__ import annotations
@@ -63,11 +63,9 @@ def describe_experiment(module: Any) -> str:
     return (module.__doc__ or "").splitlines()[0]
 
 
-def count_repetitions(name: str) -> tuple[int, int]:
-    """Return the repetitions of an experiment when all are run, and when it is run alone."""
-    module = find_experiment(name)
-    default = int(inspect.signature(module.run).parameters["repetitions"].default)
-    return int(getattr(module, "REPETITIONS_OF_ALL", default)), default
+def count_repetitions(name: str) -> int:
+    """Return the repetitions of an experiment if nothing else is asked for."""
+    return int(inspect.signature(find_experiment(name).run).parameters["repetitions"].default)
 
 
 def reproduce(
@@ -83,17 +81,13 @@ def reproduce(
 
 
 def list_claims(name: str, table: Any) -> list[dict[str, Any]]:
-    """Return the claims of an experiment beside our figures; none if it makes none."""
-    module = find_experiment(name)
-    found = module.claims(table) if hasattr(module, "claims") else []
-    return [{**claim, "holds": bool(claim["holds"])} for claim in found]
+    """Return the claims of an experiment beside our figures."""
+    claims: list[dict[str, Any]] = find_experiment(name).claims(table)
+    return claims
 
 
-def save_figure(name: str, table: Any, path: Path | None = None) -> Path | None:
-    """Save the figure of an experiment, by default as NAME.png here; None if it has none."""
-    module = find_experiment(name)
-    if not hasattr(module, "plot"):
-        return None
+def save_figure(name: str, table: Any, path: Path | None = None) -> Path:
+    """Save the figure of an experiment, by default as NAME.png here."""
     path = path or Path(f"{name}.png")
-    module.plot(table, path)
+    find_experiment(name).plot(table, path)
     return path

@@ -19,7 +19,7 @@ from neurofs.reproduce.claims import make_claim, render_claims
 
 __all__ = ["claims", "plot", "render", "run"]
 
-MINUTES = 5
+MINUTES = 10
 SHIFTS = 20
 
 

@@ -76,7 +76,7 @@ def run_all(
 def _run_one(
     name: str, folder: Path, seed: int, repetitions: int | None, report: Callable[[str], None]
 ) -> Outcome:
-    n = repetitions or count_repetitions(name)[0]
+    n = repetitions or count_repetitions(name)
     figure = folder / f"{name}.png"
     figure.unlink(missing_ok=True)
     command = [sys.executable, "-m", "neurofs", "reproduce", name, "--json", "--seed", str(seed)]
@@ -122,7 +122,7 @@ def render_page(outcomes: list[Outcome], seed: int) -> str:
     return environment.get_template("index.html.jinja").render(
         outcomes=outcomes,
         images={o.name: _as_data(o.figure) for o in outcomes if o.figure},
-        default={o.name: count_repetitions(o.name)[1] for o in outcomes},
+        default={o.name: count_repetitions(o.name) for o in outcomes},
         held=sum(claim["holds"] for o in outcomes for claim in o.claims),
         total=sum(len(o.claims) for o in outcomes),
         failed=[o.name for o in outcomes if o.error],

@@ -9,20 +9,22 @@ not in the paper, has no published bar.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from neurofs.palette import find_key
 from neurofs.reproduce.claims import make_claim, render_claims
 from neurofs.selectors.filters import SKS, CorrCoef, InfoGain
 from neurofs.selectors.kernel_rgs import KernelRGS
 from neurofs.selectors.rgs import RGS
 from neurofs.selectors.search import ForwardSelection
 
-__all__ = ["FUNCTIONS", "METHODS", "MINUTES", "PUBLISHED", "SIZES", "claims", "draw", "render", "run"]
+__all__ = ["FUNCTIONS", "METHODS", "MINUTES", "PUBLISHED", "SIZES", "claims", "draw", "plot", "render", "run"]
 
-MINUTES = 14
+MINUTES = 6
 SIZES = (20, 40, 60, 80, 100)
 N_FEATURES, NOISE = 50, 1 / 7
 
@@ -170,3 +172,29 @@ def _fails(panel: str, method: str, part: pd.DataFrame) -> dict[str, Any]:
 
 def _list_rates(rates: pd.Series) -> str:
     return " / ".join(f"{rate:.0f}" for rate in rates) + " %"
+
+
+def plot(table: pd.DataFrame, path: Path) -> None:
+    """Save success against m, one panel per target; crosses are the published rates."""
+    from matplotlib.figure import Figure
+
+    panels = list(table["function"].unique())
+    figure = Figure(figsize=(3.6 * len(panels), 3.8), layout="constrained")
+    for ax, f in zip(np.ravel(figure.subplots(1, len(panels), sharey=True)), panels, strict=True):
+        for method, part in table[table["function"] == f].groupby("method", sort=False):
+            key = find_key(str(method).replace(" ", "-"))
+            ax.errorbar(
+                part["m"],
+                part["ours"],
+                part["standard_error"],
+                color=key.color,
+                marker=key.marker,
+                ms=4,
+                ls=key.line,
+                label=key.label,
+            )
+            ax.plot(part["m"], part["published"], "x", color=key.color, ms=6)
+        ax.set(xlabel="samples m", title=f"({f}) {FUNCTIONS[f][0]}", ylim=(-3, 103))
+    figure.axes[0].set_ylabel("right features found (%); × published")
+    figure.axes[-1].legend(frameon=False, fontsize=8)
+    figure.savefig(path, dpi=120)

@@ -13,17 +13,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from neurofs.palette import INK
 from neurofs.reproduce.claims import make_claim, render_claims
 from neurofs.selectors.filters import CorrCoef
 from neurofs.selectors.kernel_rgs import KernelRGS
 from neurofs.selectors.rgs import RGS
 
-__all__ = ["METHODS", "MINUTES", "claims", "draw", "found", "render", "run"]
+__all__ = ["METHODS", "MINUTES", "claims", "draw", "found", "plot", "render", "run"]
 
 MINUTES = 2
 N_SAMPLES, N_FEATURES, N_RELEVANT, MEAN = 2000, 640, 20, 0.3
@@ -116,3 +118,21 @@ def claims(table: pd.DataFrame) -> list[dict[str, Any]]:
         text = f"{ours:.1f} of 20, correlation {rival:.1f}"
         found.append(make_claim(words, "not published", text, ours > rival - 2))
     return found
+
+
+def plot(table: pd.DataFrame, path: Path) -> None:
+    """Save the features found by every method, one panel per task: each repetition, and a line at the mean."""
+    from matplotlib.figure import Figure
+
+    tasks, methods = list(table["task"].unique()), list(table["method"].unique())
+    figure = Figure(figsize=(4.5 * len(tasks), 3.5), layout="constrained")
+    for ax, task in zip(np.ravel(figure.subplots(1, len(tasks), sharey=True)), tasks, strict=True):
+        for place, method in enumerate(methods):
+            hits = table.loc[(table["task"] == task) & (table["method"] == method), "found"]
+            spread = place + 0.1 * (np.arange(len(hits)) - (len(hits) - 1) / 2)
+            ax.plot(hits, spread, "o", color=INK, mfc="none", ms=5)
+            ax.plot([hits.mean()] * 2, [place - 0.35, place + 0.35], color=INK, lw=2)
+        ax.set(xlabel="relevant features among the first 20", title=task, xlim=(0, N_RELEVANT + 0.5))
+    figure.axes[0].set_yticks(range(len(methods)), methods)
+    figure.axes[0].invert_yaxis()
+    figure.savefig(path, dpi=120)
