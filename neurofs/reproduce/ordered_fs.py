@@ -7,7 +7,7 @@ Owen's T gives. Each method returns the hypothesis fitted to its training part, 
 among its choices; "no selection" is fitted to all rows and features.
 
 The source prints no numbers with its figures, and no number of samples for figures 2, 3 and 5; ours is 100. It has
-200 trials, we 40.
+200 trials, we 50, which take ten minutes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from neurofs.selectors import OrderedFS, StandardWrap
 
 __all__ = ["MINUTES", "claims", "disagreement", "draw", "plot", "render", "run"]
 
-MINUTES = 8
+MINUTES = 10
 NOISE = 0.3
 FEATURES, N_SAMPLES = (5, 10, 20, 30), 100  # figures 2, 3 and 5
 SAMPLES, N_FEATURES = (50, 100, 200, 400), 20  # figures 4 and 6
@@ -91,7 +91,7 @@ def _both_below(h: float, k: float, rho: float) -> float:
 
 
 def run(
-    repetitions: int = 40, seed: int = 0, progress: Callable[[int, int], None] | None = None
+    repetitions: int = 50, seed: int = 0, progress: Callable[[int, int], None] | None = None
 ) -> pd.DataFrame:
     """Return one row per trial and method: relevant features, m, features, method, error, features selected."""
     sizes = sorted({(N_SAMPLES, n) for n in FEATURES} | {(m, N_FEATURES) for m in SAMPLES})
@@ -151,8 +151,20 @@ def _lead(errors: pd.DataFrame, loser: str, winner: str, at: int) -> tuple[float
     return float(difference.mean()), float(difference.sem())
 
 
+def _mean_lead(errors: pd.DataFrame, losers: tuple[str, ...], points: Any) -> tuple[float, float]:
+    """Return the lead of ORDERED-FS over several rivals at several points, on average, with its standard error."""
+    leads = errors[list(losers)].sub(errors[ORDERED], axis=0).mean(axis=1).unstack(level=0)[list(points)]
+    by_trial = leads.mean(axis=1)
+    return float(by_trial.mean()), float(by_trial.sem())
+
+
 def _is_clear(lead: tuple[float, float]) -> bool:
     return lead[0] > 2 * lead[1]
+
+
+def _leads_throughout(mean: tuple[float, float], each: Any) -> bool:
+    """Whether a lead is clear on average, and nowhere clearly a defeat."""
+    return _is_clear(mean) and not any(_is_clear((-lead, error)) for lead, error in each)
 
 
 def _text(lead: tuple[float, float]) -> str:
@@ -160,7 +172,10 @@ def _text(lead: tuple[float, float]) -> str:
 
 
 def claims(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return each published claim, our figure, and whether it holds; "clearly" is by 2 standard errors."""
+    """Return each published claim, our figure, and whether it holds; "clearly" is by 2 standard errors.
+
+    "Throughout" is clearly on average over the points and rivals of a figure, and clearly worse at none of them.
+    """
     return [make_claim(*claim) for claim in _check_claims(table)]
 
 
@@ -187,6 +202,8 @@ def _check_claims(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
         f"with {many} features, error more than ORDERED-FS's by {_text(plain[0])}, than STANDARD-WRAP's by "
         f"{_text(plain[1])}",
         all(map(_is_clear, plain)),
+        f"with {N_SAMPLES} samples STANDARD-WRAP, too, keeps irrelevant features that suit its hold-out set; the "
+        "source does not say how many samples it has",
     )
     errors = _errors(table, 3)
     half = _lead(errors, WRAP, WRAP_5, many)
@@ -200,8 +217,9 @@ def _check_claims(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
     yield (
         "and is still inferior to ORDERED-FS with any γ",
         "figure 3: still inferior",
-        f"ORDERED-FS leads γ = 0.5 by {_text(leads[0])}, γ = 0.7 by {_text(leads[1])}",
-        all(map(_is_clear, leads)),
+        f"ORDERED-FS leads γ = 0.5 by {_text(leads[0])}, γ = 0.7 by {_text(leads[1])} with {many} features",
+        _leads_throughout(_mean_lead(errors, (WRAP_5, WRAP_7), [many]), leads),
+        "too few trials for a lead of this size",
     )
     for figure, what in ((4, "one relevant feature"), (5, "three relevant features"), (6, "three relevant")):
         yield _beats_everywhere(table, figure, what)
@@ -213,15 +231,23 @@ def _beats_everywhere(table: pd.DataFrame, figure: int, what: str) -> tuple[Any,
     points = sorted(set(errors.index.get_level_values(0)))
     leads = {(at, rival): _lead(errors, rival, ORDERED, at) for at in points for rival in (WRAP, WRAP_5)}
     least = min(leads, key=lambda key: leads[key][0])
-    mean = [float(np.mean([leads[at, rival][0] for at in points])) for rival in (WRAP, WRAP_5)]
+    mean = _mean_lead(errors, (WRAP, WRAP_5), points)
     return (
         f"ORDERED-FS beats STANDARD-WRAP throughout, {what}, over the number of "
         f"{'samples' if varies == 'm' else 'features'}",
         f"figure {figure}: {'consistently beating' if figure == 4 else 'significantly better'}",
-        f"lead on average {mean[0]:+.3f} (γ = 0.3), {mean[1]:+.3f} (γ = 0.5); least {_text(leads[least])} at "
-        f"{varies} = {least[0]}, {least[1].split(', ')[1]}",
-        all(lead[0] > 0 for lead in leads.values()),
+        f"lead on average {_text(mean)}; least {_text(leads[least])} at {varies} = {least[0]}, "
+        f"{least[1].split(', ')[1]}",
+        _leads_throughout(mean, leads.values()),
+        "too few trials" if figure == 4 else "too few samples for three features: " + _lead_by_samples(table),
     )
+
+
+def _lead_by_samples(table: pd.DataFrame) -> str:
+    """Tell how the lead grows with the number of samples, three features being relevant."""
+    errors = _errors(table, 6)
+    leads = (f"{_text(_mean_lead(errors, (WRAP, WRAP_5), [m]))} with {m}" for m in SAMPLES)
+    return "the lead is " + ", ".join(leads) + " samples"
 
 
 def render(table: pd.DataFrame) -> str:
