@@ -171,6 +171,7 @@ def test_a_failing_experiment_stops_no_other(tmp_path, monkeypatch):
     page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
     assert "Failed: neurofs: " in page
     assert "Repetitions: 4 instead of 200." in page
+    assert page.count("all are best though") == 1, "in the table of claims, not again in the text"
     assert len(said) == 2
     with pytest.raises(UsageError, match="jobs"):
         run_all(tmp_path, jobs=0)

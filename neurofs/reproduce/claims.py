@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["make_claim", "render_claims"]
+__all__ = ["TITLE", "make_claim", "render_claims"]
+
+TITLE = "Published claims"
 
 
 def make_claim(claim: str, published: str, ours: str, holds: Any, why: str = "") -> dict[str, Any]:
@@ -30,7 +32,7 @@ def render_claims(claims: list[dict[str, Any]]) -> list[str]:
                      published: figure 1
                      ours: no: 50 against 51 %
     """
-    lines = ["Published claims"]
+    lines = [TITLE]
     for record in claims:
         lines.append(f"  {'holds' if record['holds'] else 'does not hold':<13}  {record['claim']}")
         lines += [f"{'':17}published: {record['published']}", f"{'':17}ours: {record['ours']}"]

@@ -23,6 +23,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from neurofs import __version__
 from neurofs.errors import InputError, UsageError, printable
 from neurofs.reproduce import EXPERIMENTS, count_repetitions, describe_experiment, find_experiment
+from neurofs.reproduce.claims import TITLE
 
 __all__ = ["Outcome", "render_page", "run_all"]
 
@@ -115,12 +116,13 @@ def _read_outcome(
 
 
 def render_page(outcomes: list[Outcome], seed: int) -> str:
-    """Return one HTML page that needs nothing else; every text in it is escaped."""
+    """Return one HTML page that needs nothing else; every text in it is escaped, every claim stands once."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined
     )
     return environment.get_template("index.html.jinja").render(
         outcomes=outcomes,
+        claims_title=TITLE,
         images={o.name: _as_data(o.figure) for o in outcomes if o.figure},
         default={o.name: count_repetitions(o.name) for o in outcomes},
         held=sum(claim["holds"] for o in outcomes for claim in o.claims),
