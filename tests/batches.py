@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -34,12 +35,21 @@ def write_batch(folder: Path, text: str = MINI) -> Path:
 
 
 def start(*arguments: object, path: Path | None = None) -> subprocess.Popen:
-    """Start ``neurofs`` as a command; `path` is searched for modules first."""
+    """Start ``neurofs`` as a command, `path` being searched for modules first.
+
+    It obeys Ctrl-C even where these tests run in the background, where shells let commands ignore it.
+    """
     places = [str(path)] if path else []
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([*places, *filter(None, sys.path)])}
     command = [sys.executable, "-m", "neurofs", *map(str, arguments)]
     return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True, encoding="utf-8"
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        text=True,
+        encoding="utf-8",
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
