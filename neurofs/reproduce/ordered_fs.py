@@ -7,8 +7,8 @@ Owen's T gives. Each method returns the hypothesis fitted to its training part, 
 among its choices; "no selection" is fitted to all rows and features.
 
 The source prints no numbers with its figures, and no number of samples for figures 2, 3 and 5; ours is 100. It has
-200 trials, we 50, which take ten minutes. With 200 (``--repetitions 200 --seed 1``, half an hour) seven of the eight
-claims hold, all but figure 6, where ORDERED-FS is behind at m = 50.
+200 trials, we 50, which take ten minutes. With 200 (``--repetitions 200 --seed 1``, half an hour) seven of the
+eight claims hold, all but figure 6, where ORDERED-FS is behind at m = 50.
 """
 
 from __future__ import annotations
