@@ -8,6 +8,11 @@ and child talk through the pipes of standard input and output:
     parent → child    ("do", item)                  the child answers function(shared, item) or a `Failure`
 
 The child runs on one thread, and ends when its parent does.
+
+Messages are pickled, as those of `multiprocessing` and Dask are. What is unpickled here was packed by this program
+itself: both ends of the anonymous pipes are its own processes, and a `Shared` value that goes through a Dask
+cluster comes from the coordinator, whose workers run whatever the cluster sends them in any case. Nothing from a
+file of the user is ever unpickled; results on disk are arrays and JSON (`neurofs.results`).
 """
 
 from __future__ import annotations

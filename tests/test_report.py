@@ -6,35 +6,17 @@ import time
 import tomllib
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import xarray as xr
 from click.testing import CliRunner
 from comparisons import HOSTILE, make_comparison
-from matplotlib.figure import Figure
 
 from neurofs.cli import main
 from neurofs.config import RunOptions
-from neurofs.feature_maps import (
-    count_channels,
-    describe_channels,
-    find_n,
-    list_selectors,
-    mean_weights,
-    selected_share,
-    share_by_kind,
-    weigh_lags,
-)
-from neurofs.figures_maps import draw_lags, draw_positions, draw_top_maps, draw_weight_maps
-from neurofs.figures_scores import draw_confusion, draw_curves, draw_null, draw_stability, draw_wins
-from neurofs.figures_session import draw_raster, draw_traces
 from neurofs.methods_text import write_bibtex, write_methods
-from neurofs.palette import LABELS, THEME, find_key
-from neurofs.pictures import Table
-from neurofs.report import MARKERS, render, render_index, save_figures, show_table, write_report
+from neurofs.report import render, render_index, save_figures, write_report
 from neurofs.report_data import encode_json, pack_maps
 from neurofs.results import save
-from neurofs.selectors import SELECTORS
 from neurofs.summary import SCHEMA
 
 CASES = {
@@ -171,202 +153,6 @@ def test_too_many_ranks_are_cut_to_the_first_repeat(monkeypatch):
     assert pack_maps(comparison)["n_folds"] == 15
     monkeypatch.setattr("neurofs.report_data.MAX_RANKS", 100)
     assert pack_maps(comparison)["n_folds"] == 5
-
-
-# What figures draw
-
-
-def draw(picture, panel=0):
-    axes = Figure().subplots()
-    picture.panels[panel].draw(axes)
-    return axes
-
-
-def test_curves_are_drawn_from_the_scores():
-    comparison = make_comparison()
-    scores = comparison.scores
-    for panel, output in enumerate(comparison.predictions["output"].values):
-        axes = draw(draw_curves(comparison), panel)
-        lines = {line.get_color(): line for line in axes.lines if len(line.get_xdata()) > 2}
-        for selector in ("rgs", "corrcoef", "infogain"):
-            own = scores[~scores["chosen"] & (scores["selector"] == selector) & (scores["output"] == output)]
-            own = own[own["weighted"] == (selector == "rgs")].groupby("n")["mse"].mean()
-            x, y = lines[find_key(selector).color].get_data()
-            assert x.tolist() == own.index.tolist()
-            np.testing.assert_allclose(y, own.to_numpy())
-        ring = axes.lines[-1]
-        own = scores[scores["chosen"] & (scores["method"] == "rgs") & (scores["output"] == output)]
-        assert ring.get_xdata()[0] == own["n"].median()
-        assert ring.get_ydata()[0] == pytest.approx(own["mse"].mean())
-
-
-def test_chance_is_drawn_as_an_error():
-    comparison = make_comparison()
-    output = comparison.predictions["output"].values[0]
-    axes = draw(draw_curves(comparison))
-    levels = [line.get_ydata()[0] for line in axes.lines if len(set(line.get_ydata())) == 1]
-    rows = comparison.scores[(comparison.scores["output"] == output) & comparison.scores["chosen"]]
-    chance = 1.2 * (rows["mse"] / (1 - rows["r2"])).mean()
-    assert min(abs(level - chance) for level in levels) < 1e-9
-
-
-def test_the_caption_says_where_the_line_of_chance_comes_from():
-    comparison = make_comparison()
-    assert "(1 − R² at chance) × the variance" in draw_curves(comparison).caption
-    silent = replace(comparison, summary=comparison.summary | {"null": []})
-    assert "chance" not in draw_curves(silent).caption
-
-
-def test_the_methods_text_of_one_lag():
-    assert "in 1 bin, at a lag of 0 ms (positive:" in write_methods(make_comparison(n_lags=1))
-    assert ", at lags of 0 to" in write_methods(make_comparison())
-
-
-def test_every_selector_has_a_name_and_a_style_of_its_own():
-    keys = {name: find_key(name) for name in (*SELECTORS, "ridge", "kalman")}
-    styles = {(key.color, key.marker, str(key.line)) for key in keys.values()}
-    assert len(styles) == len({key.label for key in keys.values()}) == len(keys)
-    assert {key.marker for key in keys.values()} <= {*MARKERS, "x", ""}
-    assert all(name in LABELS for name in keys)
-
-
-def test_wins_are_those_of_the_weighted_reference():
-    comparison = make_comparison()
-    wins = [w | {"weighted": True, "share": [0.25] * len(w["n"])} for w in comparison.summary["wins"]]
-    both = replace(comparison, summary=comparison.summary | {"wins": comparison.summary["wins"] + wins})
-    axes = draw(draw_wins(both))
-    assert {y for line in axes.lines[1:] for y in line.get_ydata()} == {25.0}
-
-
-def test_maps_shade_every_feature():
-    comparison = make_comparison()
-    image = draw(draw_weight_maps(comparison)).images[0].get_array()
-    weights = comparison.weights["weights"].values[0, 0].mean(axis=(0, 1))
-    np.testing.assert_allclose(image[..., 3], weights.T / weights.max(), rtol=1e-5)
-    n = find_n(comparison)
-    image = draw(draw_top_maps(comparison)).images[0].get_array()
-    share = (comparison.weights["ranking"].values[0] <= n).mean(axis=(0, 1, 2))
-    np.testing.assert_allclose(image[..., 3], share.T)
-
-
-def test_traces_show_the_first_repeat_of_the_best_method():
-    comparison = make_comparison(n_repeats=2)
-    axes = draw(draw_traces(comparison), 1)
-    best = comparison.predictions["method"].values.tolist().index(comparison.summary["headline"]["method"])
-    true, decoded = axes.lines[0].get_ydata(), axes.lines[1].get_ydata()
-    np.testing.assert_allclose(true, comparison.predictions["target"].values[: len(true), 1])
-    np.testing.assert_allclose(
-        decoded, comparison.predictions["predicted"].values[best, 0, 1, : len(decoded)], rtol=1e-6
-    )
-
-
-def test_the_band_is_one_standard_deviation():
-    axes = draw(draw_traces(make_comparison(sd=True)))
-    low, high = axes.collections[0].get_paths()[0].vertices[:, 1].min(), axes.lines[1].get_ydata()
-    assert low == pytest.approx(high.min() - 2.0, abs=1e-5)
-
-
-def test_the_null_marks_every_shift_and_the_real_score():
-    comparison = make_comparison()
-    axes = draw(draw_null(comparison))
-    null = comparison.summary["null"][0]
-    np.testing.assert_allclose(axes.lines[0].get_xdata(), np.sort(null["values"]))
-    assert axes.lines[2].get_xdata()[0] == null["real"]
-
-
-def test_confusions_are_percentages_of_rows():
-    comparison = make_comparison(classes=("a", "b", "c"), outputs=("d",))
-    axes = draw(draw_confusion(comparison))
-    counts = np.array(comparison.summary["confusion"]["counts"])
-    shown = np.array([int(text.get_text()) for text in axes.texts]).reshape(3, 3)
-    np.testing.assert_array_equal(shown, np.round(100 * counts / counts.sum(axis=1, keepdims=True)))
-
-
-def test_rasters_are_ordered_by_condition():
-    comparison = make_comparison()
-    axes = draw(draw_raster(comparison))
-    order = np.argsort([float(c) for c in comparison.session["event_condition"].values], kind="stable")
-    expected = comparison.session["raster"].values[0][order]
-    np.testing.assert_array_equal(axes.images[0].get_array()[..., 3] > 0, expected > 0)
-
-
-def test_stability_positions_and_lags_have_their_numbers():
-    comparison = make_comparison()
-    rows = draw_stability(comparison).numbers.rows
-    assert {row[3] for row in rows} == {s["index"] for s in comparison.summary["stability"]}
-    lags = draw_lags(comparison).numbers.rows
-    assert sum(share for name, _, share in lags if name == "rgs") == pytest.approx(1)
-    weights = comparison.weights["weights"].sel(selector="rgs").mean(("output", "repeat", "fold"))
-    places = draw_positions(comparison).numbers.rows
-    assert sum(row[2] for row in places) == pytest.approx(float(weights.sum()), rel=1e-5)
-
-
-# Weights and ranks, put together
-
-
-def test_maps_are_means_over_what_is_there():
-    comparison = make_comparison()
-    weights = comparison.weights.copy(deep=True)
-    weights["weights"].values[0, 0, 0, 1:] = np.nan
-    weights["ranking"].values[0, 0, 0, 1:] = 0
-    partial = replace(comparison, weights=weights)
-    np.testing.assert_allclose(
-        mean_weights(partial, "rgs")[0], weights["weights"].values[0, 0, 0, 0], rtol=1e-6
-    )
-    ranks = weights["ranking"].values[0].reshape(-1, 8, 4)
-    known = ranks[ranks.max(axis=(1, 2)) > 0]
-    np.testing.assert_allclose(selected_share(partial, "rgs", 5), (known <= 5).mean(axis=0))
-    name, channels, lags = count_channels(partial, 5)[0]
-    used = (known <= 5).any(axis=2).sum(axis=1)
-    assert (name, channels) == ("rgs", used.mean())
-    assert lags == pytest.approx((5 / used).mean())
-    assert "all" not in list_selectors(partial)
-
-
-def test_a_selector_without_results_is_left_out():
-    comparison = make_comparison()
-    weights = comparison.weights.copy(deep=True)
-    weights["ranking"].values[1] = 0
-    weights["weights"].values[1] = np.nan
-    partial = replace(comparison, weights=weights)
-    assert "corrcoef" not in list_selectors(partial)
-    render(partial)
-
-
-def test_kinds_add_up():
-    comparison = make_comparison()
-    kinds, rows = share_by_kind(comparison, 6)
-    assert kinds == ["isolated", "threshold"]
-    assert [sum(row[1:]) for row in rows] == pytest.approx([1.0] * len(rows))
-    assert weigh_lags(comparison, "rgs").sum() == pytest.approx(1)
-
-
-def test_channels_are_listed_by_weight():
-    records = describe_channels(make_comparison())
-    weights = [record["weight"] for record in records]
-    assert weights == sorted(weights, reverse=True)
-    remarks = {record["channel"]: record["remarks"] for record in records}
-    assert remarks["c4"] == "silent"
-    assert remarks["c1"] == "active in part"
-    assert remarks["c3"] == "same spikes as c0"
-
-
-def test_tables_show_each_column_in_one_format():
-    rows = [("a", 1.0, {"mean": 0.5, "low": 0.25, "high": 0.75}, None), ("b", 12345.0, None, float("nan"))]
-    shown = show_table(Table("t", ("name", "n", "score", "empty"), rows, digits=2))
-    assert [column["kind"] for column in shown["columns"]] == ["text", "num", "num", "text"]
-    assert [[cell["text"] for cell in row] for row in shown["rows"]] == [
-        ["a", "1", "0.50 (0.25 to 0.75)", None],
-        ["b", "12,345", None, None],
-    ]
-    assert shown["rows"][0][2]["value"] == 0.5
-
-
-def test_every_selector_has_a_color_for_light_and_dark():
-    for name in ("rgs", "corrcoef", "unheard-of", "rgs + svr"):
-        assert find_key(name).color in THEME
-    known = ["rgs", "kernel-rgs", "corrcoef", "infogain", "sks", "rrelieff"]
-    assert len({find_key(name).color for name in known}) == len(known)
 
 
 # Methods
