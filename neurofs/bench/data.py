@@ -14,6 +14,7 @@ import numpy as np
 
 from neurofs.bench.memory import peak_memory
 from neurofs.bench.row import Row
+from neurofs.worker import SINGLE_THREAD
 
 __all__ = ["measure_data"]
 
@@ -26,7 +27,7 @@ def measure_data() -> list[Row]:
         path = Path(folder) / "large.nwb"
         _write_large(path)
         path.read_bytes()  # into the system's cache
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        environment = {**os.environ, **SINGLE_THREAD}
         command = [sys.executable, "-m", "neurofs.bench.data", str(path)]
         answer = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     seen = json.loads(answer.stdout)

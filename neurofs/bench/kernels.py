@@ -23,6 +23,7 @@ import numpy as np
 
 from neurofs.bench.peers import measure_peers
 from neurofs.bench.row import Row
+from neurofs.worker import SINGLE_THREAD
 
 __all__ = ["measure_kernels"]
 
@@ -283,9 +284,10 @@ def _memory_rows() -> Iterator[Row]:
 
 def run_alone(task: str) -> dict[str, float]:
     """Run one of the tasks below in a fresh process, on one core, and return what it measured."""
-    single = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
     command = [sys.executable, "-m", "neurofs.bench.kernels", task]
-    answer = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **single})
+    answer = subprocess.run(
+        command, capture_output=True, text=True, check=True, env={**os.environ, **SINGLE_THREAD}
+    )
     return json.loads(answer.stdout)
 
 

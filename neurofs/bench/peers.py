@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from neurofs.bench.row import Row
+from neurofs.worker import SINGLE_THREAD
 
 __all__ = ["PEERS", "measure_peers"]
 
@@ -90,9 +91,8 @@ def measure_peers() -> Iterator[Row]:
 
 def run_alone(name: str) -> dict[str, float]:
     """Run one method in a fresh process on one core."""
-    single = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
     command = [sys.executable, "-W", "ignore", "-m", "neurofs.bench.peers", name]
-    environment = {**os.environ, **single}
+    environment = {**os.environ, **SINGLE_THREAD}
     answer = subprocess.run(
         command, capture_output=True, text=True, check=True, env=environment, timeout=PATIENCE
     )

@@ -24,10 +24,9 @@ from neurofs import __version__
 from neurofs.errors import InputError, UsageError, printable
 from neurofs.reproduce import EXPERIMENTS, count_repetitions, describe_experiment, find_experiment
 from neurofs.reproduce.claims import TITLE
+from neurofs.worker import SINGLE_THREAD
 
 __all__ = ["Outcome", "render_page", "run_all"]
-
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ def _environment() -> dict[str, str]:
     """Let the process find this package, with one thread for each library and text in UTF-8."""
     package = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(part for part in (package, os.environ.get("PYTHONPATH", "")) if part)
-    return {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"}
+    return {**os.environ, **SINGLE_THREAD, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"}
 
 
 def _read_outcome(
