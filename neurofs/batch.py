@@ -116,6 +116,7 @@ def run_batch(
             claims = batch.publish(config)
         finally:
             batch.close()
+            remove_parts(out)
     return Outcome(out, states, claims)
 
 
@@ -126,6 +127,11 @@ def clear_folder(out: Path, fresh: bool) -> None:
             shutil.rmtree(out / name, ignore_errors=True)
         for name in ("scores.csv", "index.html", "events.jsonl"):
             (out / name).unlink(missing_ok=True)
+    remove_parts(out)
+
+
+def remove_parts(out: Path) -> None:
+    """Remove half-written files: those of a process that was killed, or of the helper stopped while it wrote."""
     for path in out.rglob(".*.part"):
         path.unlink(missing_ok=True)
 

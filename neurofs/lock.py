@@ -55,9 +55,8 @@ def _take(lock: Path) -> None:
     """Put the lock in place; remove that of a dead process first."""
     owner = _describe_self()
     mine = lock.with_name(f"{LOCK}.{os.getpid()}.part")
-    mine.write_text(json.dumps(owner), encoding="utf-8")
     try:
-        while not _link(mine, lock):
+        while not _link(mine, json.dumps(owner), lock):
             found = _read_owner(lock)
             if found is not None and not _is_dead(found):
                 raise FolderInUse(_explain(lock, found))
@@ -66,20 +65,21 @@ def _take(lock: Path) -> None:
         mine.unlink(missing_ok=True)
 
 
-def _link(mine: Path, lock: Path) -> bool:
-    """Give the finished file its second name; return False if another process was first."""
+def _link(mine: Path, content: str, lock: Path) -> bool:
+    """Write a file and give it its second name; return False if another process was first."""
+    mine.write_text(content, encoding="utf-8")
     try:
         os.link(mine, lock)
-    except FileExistsError:
+    except (FileExistsError, FileNotFoundError):  # not found: the owner of the folder has cleared it up
         return False
     except OSError:  # a file system without second names
-        return _create(lock, mine.read_bytes())
+        return _create(lock, content)
     return True
 
 
-def _create(lock: Path, content: bytes) -> bool:
+def _create(lock: Path, content: str) -> bool:
     try:
-        with lock.open("xb") as file:
+        with lock.open("x", encoding="utf-8") as file:
             file.write(content)
     except FileExistsError:
         return False

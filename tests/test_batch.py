@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import time
+from itertools import islice
 from pathlib import Path
 
 import h5py
@@ -197,6 +198,26 @@ def test_an_interrupted_batch_says_how_to_go_on(tmp_path):
     assert process.returncode == 130
     assert f"Continue with: neurofs batch {path}" in err
     assert "Traceback" not in err
+    check_folder(tmp_path / "out")
+
+
+class InterruptedWhileWriting(Serial):
+    """Ctrl-C comes while the helper writes a file of a session; it is killed, and the file stays half-written."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def run_jobs(self, function, jobs):
+        yield from islice(super().run_jobs(function, jobs), 1)
+        (self.folder / ".weights.nc.77.part").write_bytes(b"half")
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_while_a_session_is_finished_leaves_nothing_half_written(tmp_path):
+    folder = tmp_path / "out" / "sessions" / "day1"
+    with pytest.raises(KeyboardInterrupt):
+        run_here(write_batch(tmp_path), tmp_path / "out", InterruptedWhileWriting(folder))
+    assert len(stored_keys(tmp_path / "out")) == 1
     check_folder(tmp_path / "out")
 
 

@@ -43,6 +43,21 @@ def test_the_lock_of_a_dead_process_is_taken_over(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_lock_whose_file_was_cleared_up_before_it_was_in_place_is_written_again(tmp_path, monkeypatch):
+    link, calls = os.link, []
+
+    def link_after_clearing(source, target):
+        calls.append(source)
+        if len(calls) == 1:
+            source.unlink()
+        link(source, target)
+
+    monkeypatch.setattr(os, "link", link_after_clearing)
+    with hold_folder(tmp_path):
+        assert json.loads((tmp_path / ".lock").read_text())["pid"] == os.getpid()
+    assert len(calls) == 2
+
+
 def test_a_process_that_only_has_the_same_number_is_not_the_owner(tmp_path):
     write_lock(tmp_path, started="1")
     with hold_folder(tmp_path):
