@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import shutil
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -162,7 +162,7 @@ class Batch:
         self.command, self.keep_going = command, keep_going
         self.events = EventLog(out / "events.jsonl")
         self._helper = Worker(limits)  # loads and finishes sessions
-        self._thread = ThreadPoolExecutor(1)  # talks to the helper
+        self._thread = ThreadPoolExecutor(1)  # talks to the helper: nothing else may
         self._finishing: deque[tuple[SessionState, Future[Any]]] = deque()
 
     def close(self) -> None:
@@ -170,6 +170,12 @@ class Batch:
         self._helper.stop()
         self._thread.shutdown(cancel_futures=True)
         self._helper.close()
+
+    def _ask(
+        self, function: Callable[[Any, Any], Any], shared: Shared, item: Any, in_time: bool = True
+    ) -> Future[Any]:
+        """Let the helper do one thing after what it was asked before."""
+        return self._thread.submit(self._helper.call, function, shared, item, in_time=in_time)
 
     def run(self) -> list[SessionState]:
         """Run all tasks that are missing and finish every session; return how they ended."""
@@ -188,7 +194,7 @@ class Batch:
         """Write the table of all scores and the index; return the claims that were checked."""
         entries = [Entry(s.name, s.session.folder, s.status, s.reason) for s in self.states]
         shared = Shared.pack("index", (self.out, config.claims))
-        claims = self._helper.call(write_index, shared, entries, in_time=False)
+        claims = self._ask(write_index, shared, entries, in_time=False).result()
         if isinstance(claims, Failure):
             raise InputError(self.out / "index.html", "an index", claims.reason, "Run the batch again.")
         failed = sum(state.status != "done" for state in self.states)
@@ -201,10 +207,10 @@ class Batch:
         """Yield the tasks to do, session by session; the next session is loaded while one is worked on."""
         ahead = [self._outline(state) for state in self.states[:1]]
         for number, state in enumerate(self.states):
-            outline = ahead.pop().result()
-            ahead += [self._outline(following) for following in self.states[number + 1 : number + 2]]
             if self._must_stop():
                 return
+            outline = ahead.pop().result()
+            ahead += [self._outline(following) for following in self.states[number + 1 : number + 2]]
             yield from self._open(state, outline)
 
     def _outline(self, state: SessionState) -> Future[Any]:
@@ -213,7 +219,7 @@ class Batch:
             known.set_result(Failure(state.session.problem))
             return known
         shared = Shared.pack("outline", True)
-        return self._thread.submit(self._helper.call, outline_session, shared, state.session)
+        return self._ask(outline_session, shared, state.session)
 
     def _open(self, state: SessionState, outline: Outline | Failure) -> Iterator[Job]:
         """Yield the tasks of one session that are missing."""
@@ -288,8 +294,7 @@ class Batch:
             return
         state.status = "finishing"
         shared = Shared.pack("finish", self.command)
-        future = self._thread.submit(self._helper.call, finish_session, shared, state.session, in_time=False)
-        self._finishing.append((state, future))
+        self._finishing.append((state, self._ask(finish_session, shared, state.session, in_time=False)))
 
     def _settle(self, wait: bool) -> None:
         """Take note of the sessions that were finished meanwhile."""

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import threading
 import time
 from itertools import islice
 from pathlib import Path
@@ -26,6 +27,7 @@ from neurofs.pipeline import decode
 from neurofs.progress import Progress
 from neurofs.results import read
 from neurofs.simulate import simulate_session
+from neurofs.worker import Worker
 from neurofs.writers import write
 
 
@@ -317,11 +319,21 @@ def test_failed_sessions_are_the_last_lines(tmp_path):
     assert "2 of 3 sessions done" in found.stdout
 
 
-def test_stop_on_error_stops(tmp_path):
+def test_stop_on_error_stops_and_one_thread_talks_to_the_helper(tmp_path, monkeypatch):
+    threads = []
+
+    class Watched(Worker):
+        def call(self, *arguments, **options):
+            threads.append(threading.get_ident())
+            return super().call(*arguments, **options)
+
+    monkeypatch.setattr("neurofs.batch.Worker", Watched)
     (tmp_path / "bad.nwb").write_bytes(b"no HDF5")
     path = write_batch(tmp_path, MINI + '[[session]]\nfile = "bad.nwb"\n')
     outcome = run_here(path, tmp_path / "out", keep_going=False)
     assert [state.status for state in outcome.sessions] == ["failed", "waiting", "waiting"]
+    assert len(threads) == 3  # the bad session, the next one, the index
+    assert len(set(threads)) == 1
 
 
 # Folders
