@@ -37,11 +37,12 @@ from scipy.fft import idct
 from neurofs.block_ridge import cut_blocks, leave_block_out, scored_rows
 from neurofs.samples import Samples
 
-__all__ = ["LearnedMetric", "learn_metric"]
+__all__ = ["LearnedMetric", "choose_start", "learn_metric"]
 
 N_ROWS = 800
 N_STEPS = 100
 FEWEST_DRAWN = 20
+N_COMPARED = 4
 STEP = 0.05
 WARM_UP = 5
 MIXING_STEP = 0.3
@@ -111,23 +112,54 @@ def learn_metric(
     which is cut into blocks of six windows. The search begins at `start`, weights or a metric; at equal
     weights by default.
     """
-    order, trial = sort_rows(samples, groups)
-    mean, variance = _mean_and_variance(samples)
-    state = _State.start(samples, variance, mixed, start)
+    rows = _Rows(samples, Y, groups, _count_drawn(len(samples), n_rows))
+    state = _State.start(samples, rows.variance, mixed, start)
     adam, losses = _Adam(sum(state.sizes)), []
-    n_drawn = _count_drawn(len(samples), n_rows)
     for step in range(n_steps):
-        rows = np.sort(rng.permutation(len(samples))[:n_drawn])
-        X = np.asarray(samples[order[rows]]) - mean.astype(np.float32)
-        edges, scored = make_blocks(samples, order[rows], None if trial is None else trial[rows], rng)
-        if not scored.any():
+        drawn = rows.draw(rng)
+        if drawn is None:
             continue
-        loss, gradient = _differentiate(state, X, Y[order[rows]], edges, scored, len(samples))
+        loss, gradient = _differentiate(state, *drawn, len(samples))
         losses.append(loss)
         state = state.moved(adam.step(gradient, _step_size(step, n_steps)))
         if progress is not None:
             progress(step, loss)
-    return state.metric(mean, variance > 1e-12 * mean**2, np.array(losses))
+    return state.metric(rows.mean, rows.variance > 1e-12 * rows.mean**2, np.array(losses))
+
+
+def choose_start(
+    starts: list[np.ndarray],
+    samples: Samples,
+    Y: np.ndarray,
+    groups: np.ndarray | None,
+    rng: np.random.Generator,
+    *,
+    n_rows: int = N_ROWS,
+) -> np.ndarray:
+    """Return the weights with the least leave-block-out error, the mean of four draws of rows, before any step."""
+    rows = _Rows(samples, Y, groups, min(n_rows, len(samples)))
+    draws = [drawn for _ in range(N_COMPARED) if (drawn := rows.draw(rng)) is not None]
+    states = [_State.start(samples, rows.variance, False, start) for start in starts]
+    losses = [sum(_differentiate(state, *drawn, len(samples))[0] for drawn in draws) for state in states]
+    return starts[int(np.argmin(losses))]
+
+
+class _Rows:
+    """The rows of a fit in the order of time, some of which are drawn for each step."""
+
+    def __init__(self, samples: Samples, Y: np.ndarray, groups: np.ndarray | None, n_drawn: int) -> None:
+        self.samples, self.Y, self.n_drawn = samples, Y, n_drawn
+        self.order, self.trial = sort_rows(samples, groups)
+        self.mean, self.variance = _mean_and_variance(samples)
+
+    def draw(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
+        """Return centered rows, their targets, the edges of blocks and the rows to be scored; None without any."""
+        drawn = np.sort(rng.permutation(len(self.order))[: self.n_drawn])
+        rows, trial = self.order[drawn], None if self.trial is None else self.trial[drawn]
+        edges, scored = make_blocks(self.samples, rows, trial, rng)
+        if not scored.any():
+            return None
+        return np.asarray(self.samples[rows]) - self.mean.astype(np.float32), self.Y[rows], edges, scored
 
 
 def _count_drawn(n_samples: int, n_rows: int) -> int:

@@ -5,9 +5,10 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from neurofs.kernel_decoder import KernelRGSDecoder, count_model_rows, needed_memory
-from neurofs.learned_metric import MIXING_STEP, _differentiate, _State, mix_lags, sort_rows
+from neurofs.learned_metric import MIXING_STEP, _differentiate, _State, choose_start, mix_lags, sort_rows
+from neurofs.reproduce.planted import draw, found
 from neurofs.samples import Samples
-from neurofs.selectors.kernel_rgs import KernelRGS, weigh_by_rgs
+from neurofs.selectors.kernel_rgs import KernelRGS, find_start, weigh_by_rgs
 from neurofs.selectors.rgs import standardised
 
 
@@ -250,16 +251,36 @@ def test_silent_channels_and_one_block():
     )
 
 
-def test_the_search_begins_at_the_weights_of_rgs():
+def test_the_search_begins_where_rgs_and_pairs_suggest():
     samples, y = windows(150)
     begun = KernelRGS(random_state=0, n_steps=0).fit(samples, y)
     rng = np.random.default_rng(np.random.RandomState(0).randint(2**31))
-    start = weigh_by_rgs(samples, standardised(y[:, None]), None, rng)
+    start = find_start(samples, standardised(y[:, None]), None, rng)
     expected = np.maximum(start, 0.05 * np.sqrt(np.mean(start**2)))
     np.testing.assert_allclose(begun.weights_, expected / expected.max())
     np.testing.assert_array_equal(begun.order_, np.argsort(-begun.weights_, kind="stable"))
-    equal = KernelRGS(from_rgs=False, random_state=0, n_steps=0).fit(samples, y)
+    equal = KernelRGS(head_start=False, random_state=0, n_steps=0).fit(samples, y)
     np.testing.assert_allclose(equal.weights_, 1.0)
+
+
+def test_the_best_of_several_starts_is_taken():
+    samples, y = windows(400)
+    Y, rng = standardised(y[:, None]), np.random.default_rng(0)
+    true = np.full(20, 0.05)
+    true[[feature(2, 1), feature(0, 2), feature(1, 0)]] = 1.0
+    wrong = true[::-1].copy()
+    starts = [np.ones(20), wrong, true]
+    assert choose_start(starts, samples, Y, None, rng) is true
+    assert choose_start(starts[:2], samples, Y, None, rng) is starts[0]
+    overlapping = samples[:3]
+    assert choose_start(starts, overlapping, Y[:3], None, rng) is starts[0]
+
+
+def test_pairs_that_rgs_misses_are_found():
+    X, y = draw("mixed", 301)
+    rgs = weigh_by_rgs(Samples.from_array(X), standardised(y[:, None]), None, np.random.default_rng(301))
+    assert found(rgs) < 20
+    assert found(KernelRGS(random_state=301).fit(X, y).weights_) == 20
 
 
 def test_landmarks_stand_in_for_all_rows(monkeypatch):

@@ -166,8 +166,9 @@ def test_the_network_learns(problem):
     pytest.importorskip("torch")
     from neurofs.bench.lstm import LSTM
 
-    decoder = LSTM(problem.n_channels, n_units=8, max_epochs=200)
+    decoder = LSTM(problem.n_channels, sizes=(6, 8), max_epochs=200)
     decoder.fit(problem.samples[:150], problem.y[:150])
+    assert decoder.parts_[0].chosen["units"] in (6, 8)
     assert decoder.predict(problem.samples[155:]).shape == (44, 2)
     assert decoder.score(problem.samples[155:], problem.y[155:]) > 0.2
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from neurofs.selectors import RGS, SKS, CorrCoef, InfoGain
+from neurofs.selectors import RGS, SKS, CorrCoef, InfoGain, Pairs
 from neurofs.simulate import map_truth, simulate_session
 from neurofs.tensor import build_tensor, map_features, to_samples
 
@@ -14,15 +14,20 @@ def day():
     tensor = build_tensor(session, "hand_velocity")
     rows = np.flatnonzero(tensor["valid"].values)
     truth = map_truth(session, tensor["lag"].values.tolist(), 0.1).transpose("channel", "lag").values
-    return tensor, to_samples(tensor), tensor["target"].values[rows], tensor["trial"].values[rows], truth
+    gated = session.channels["tuning"].isin(["product", "state"]).to_numpy()
+    data = to_samples(tensor), tensor["target"].values[rows], tensor["trial"].values[rows]
+    return tensor, data, truth.any(axis=1), gated
+
+
+def channels_found(selector, day):
+    """Which channels are among those of the 100 best features."""
+    tensor, data, _, _ = day
+    return (map_features(selector.fit(*data).ranking_, tensor).values <= 100).any(axis=1)
 
 
 def tuned_channels_found(selector, day):
     """The share of truly tuned channels among those of the 100 best features."""
-    tensor, samples, Y, trials, truth = day
-    ranking = map_features(selector.fit(samples, Y, groups=trials).ranking_, tensor).values
-    tuned, hit = truth.any(axis=1), (ranking <= 100).any(axis=1)
-    return (tuned & hit).sum() / tuned.sum()
+    return channels_found(selector, day)[day[2]].mean()
 
 
 def test_rgs_finds_more_of_the_tuned_channels_than_every_ranker(day):
@@ -31,3 +36,12 @@ def test_rgs_finds_more_of_the_tuned_channels_than_every_ranker(day):
     rivals = {kind.__name__: tuned_channels_found(kind(), day) for kind in (SKS, InfoGain, CorrCoef)}
     assert found >= 0.65
     assert found >= max(rivals.values()) + 0.1, rivals
+
+
+def test_products_find_the_channels_that_matter_only_in_pairs(day):
+    _, _, tuned, gated = day
+    hit = channels_found(Pairs(), day)
+    rivals = [channels_found(selector, day)[gated].mean() for selector in (SKS(), CorrCoef())]
+    assert hit[gated].mean() >= 0.75
+    assert hit[gated].mean() >= max(rivals) + 0.3
+    assert hit[tuned].mean() >= hit[~tuned].mean() + 0.3

@@ -19,6 +19,7 @@ from neurofs.selectors.kernel_rgs import KernelRGS
 from neurofs.selectors.margin import GFlip, Simba
 from neurofs.selectors.meta import QualityMap, describe_features
 from neurofs.selectors.mufasa import Mufasa
+from neurofs.selectors.pairs import Pairs
 from neurofs.selectors.relief import Relief, ReliefF, RReliefF
 from neurofs.selectors.rgs import RGS
 from neurofs.selectors.search import BackwardElimination, ForwardSelection
@@ -41,6 +42,7 @@ __all__ = [
     "Mufasa",
     "MutualInformationGreedy",
     "OrderedFS",
+    "Pairs",
     "QualityMap",
     "RReliefF",
     "Random",
@@ -60,6 +62,7 @@ SELECTORS: dict[str, type[Selector]] = {
     "corrcoef": CorrCoef,
     "infogain": InfoGain,
     "sks": SKS,
+    "pairs": Pairs,
     "rrelieff": RReliefF,
     "forward": ForwardSelection,
     "backward": BackwardElimination,
