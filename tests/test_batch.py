@@ -14,7 +14,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from batches import DEFAULTS, MINI, check_folder, run, start, stored_keys, write_batch
+from batches import DEFAULTS, MINI, check_folder, run, start, stored_keys, wait_for, write_batch
 from dask_cluster import start_cluster
 
 from neurofs.batch import check_space, run_batch
@@ -221,14 +221,6 @@ def test_an_interrupt_while_a_session_is_finished_leaves_nothing_half_written(tm
         run_here(write_batch(tmp_path), tmp_path / "out", InterruptedWhileWriting(folder))
     assert len(stored_keys(tmp_path / "out")) == 1
     check_folder(tmp_path / "out")
-
-
-def wait_for(condition, seconds=300):
-    for _ in range(10 * seconds):
-        if condition():
-            return
-        time.sleep(0.1)
-    raise TimeoutError
 
 
 # Cluster
