@@ -40,6 +40,7 @@ from neurofs.events import EventLog, write_log
 from neurofs.execute import Executor, Failure, Job, Limits, Shared
 from neurofs.lock import hold_folder
 from neurofs.progress import Progress
+from neurofs.results import remove_parts
 from neurofs.worker import Worker
 
 __all__ = ["EVENTS", "Outcome", "SessionState", "run_batch"]
@@ -128,12 +129,6 @@ def clear_folder(out: Path, fresh: bool) -> None:
         for name in ("scores.csv", "index.html", "events.jsonl"):
             (out / name).unlink(missing_ok=True)
     remove_parts(out)
-
-
-def remove_parts(out: Path) -> None:
-    """Remove half-written files: those of a process that was killed, or of the helper stopped while it wrote."""
-    for path in out.rglob(".*.part"):
-        path.unlink(missing_ok=True)
 
 
 def check_space(out: Path, n_sessions: int) -> None:

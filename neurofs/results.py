@@ -39,6 +39,7 @@ __all__ = [
     "TaskStore",
     "make_folder",
     "read",
+    "remove_parts",
     "save",
     "write_atomically",
 ]
@@ -197,6 +198,12 @@ def write_atomically(path: Path, content: str | bytes) -> Path:
     finally:
         part.unlink(missing_ok=True)
     return path
+
+
+def remove_parts(folder: Path) -> None:
+    """Remove half-written files: those of a process that was killed, or of a child stopped while it wrote."""
+    for path in folder.rglob(".*.part"):
+        path.unlink(missing_ok=True)
 
 
 class TaskStore:

@@ -95,9 +95,9 @@ class Hasty(list):
     def __len__(self):
         found = super().__len__()
         if found and self.taker is None:
-            self.taker = threading.Thread(target=call_in_child, args=(jobs.add, "", PACKED, 1, Limits()))
+            self.taker = threading.Thread(target=call_in_child, args=(jobs.wait, "", PACKED, 2, Limits()))
             self.taker.start()
-            self.taker.join(timeout=1)
+            self.taker.join(timeout=0.5)
         return found
 
 
