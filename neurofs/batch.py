@@ -117,7 +117,7 @@ def run_batch(
             claims = batch.publish(config)
         finally:
             batch.close()
-            remove_parts(out)
+            clear_parts(out)
     return Outcome(out, states, claims)
 
 
@@ -128,7 +128,12 @@ def clear_folder(out: Path, fresh: bool) -> None:
             shutil.rmtree(out / name, ignore_errors=True)
         for name in ("scores.csv", "index.html", "events.jsonl"):
             (out / name).unlink(missing_ok=True)
-    remove_parts(out)
+    clear_parts(out)
+
+
+def clear_parts(out: Path) -> None:
+    """Remove what is half-written in the folders of a batch."""
+    remove_parts(out, out / "simulated", *out.glob("sessions/*"), *out.glob("sessions/*/tasks"))
 
 
 def check_space(out: Path, n_sessions: int) -> None:

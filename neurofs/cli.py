@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,8 @@ class _Group(click.Group):
     """A group that prints the errors that are the user's to mend in one line, without a traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, signal.default_int_handler)  # what Ctrl-C clears up, this does, too
         try:
             return super().invoke(ctx)
         except NeurofsError as error:

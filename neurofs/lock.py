@@ -96,7 +96,7 @@ def _read_owner(lock: Path) -> dict[str, Any] | None:
 
 def _remove_stale(lock: Path, stale: dict[str, Any] | None) -> None:
     """Remove a lock, unless another process has just replaced it by its own."""
-    aside = lock.with_name(f"{LOCK}.{os.getpid()}.stale.part")
+    aside = lock.with_name(f"{LOCK}.{os.getpid()}.stale")
     try:
         os.rename(lock, aside)
     except FileNotFoundError:

@@ -13,8 +13,9 @@ import pytest
 
 from neurofs.errors import InputError
 from neurofs.events import EventLog, read_events, write_log
-from neurofs.lock import FolderInUse, hold_folder
+from neurofs.lock import FolderInUse, _remove_stale, hold_folder
 from neurofs.progress import LiveProgress, Progress, open_progress
+from neurofs.results import remove_parts
 
 
 def write_lock(folder, **changes):
@@ -56,6 +57,22 @@ def test_a_lock_whose_file_was_cleared_up_before_it_was_in_place_is_written_agai
     with hold_folder(tmp_path):
         assert json.loads((tmp_path / ".lock").read_text())["pid"] == os.getpid()
     assert len(calls) == 2
+
+
+def test_a_lock_that_was_looked_at_is_not_cleared_up_as_half_written(tmp_path, monkeypatch):
+    """Two take over a stale lock: the second one puts the lock of the first, which clears up, back in place."""
+    write_lock(tmp_path, pid=dead_pid())
+    stale, rename = json.loads((tmp_path / ".lock").read_text()), os.rename
+
+    def rename_while_another_clears_up(source, target):
+        rename(source, target)
+        remove_parts(tmp_path)
+
+    write_lock(tmp_path)  # the first one
+    monkeypatch.setattr(os, "rename", rename_while_another_clears_up)
+    _remove_stale(tmp_path / ".lock", stale)
+    assert json.loads((tmp_path / ".lock").read_text())["pid"] == os.getpid()
+    assert [path.name for path in tmp_path.iterdir()] == [".lock"]
 
 
 def test_a_process_that_only_has_the_same_number_is_not_the_owner(tmp_path):
