@@ -166,7 +166,8 @@ def test_a_second_interrupt_is_not_swallowed(options, tmp_path):
 
 def test_sigterm_is_an_interrupt(session, tmp_path):
     out = tmp_path / "out"
-    process = start(*("decode", session, "--target", "hand_velocity", "--out", out, "--jobs", 2))
+    endless = ("--selectors", "corrcoef,rgs", "--set", "rgs.n_epochs=100000000")
+    process = start("decode", session, "--target", "hand_velocity", *endless, "--out", out, "--jobs", 2)
     wait_for(lambda: list(out.glob("tasks/*.npz")))
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=900)
