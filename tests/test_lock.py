@@ -8,13 +8,15 @@ import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from batches import wait_for
 
 from neurofs.errors import InputError
 from neurofs.events import EventLog, read_events, write_log
-from neurofs.lock import FolderInUse, _remove_stale, hold_folder
+from neurofs.lock import FolderInUse, _remove_stale, _start_of, hold_folder
 from neurofs.progress import LiveProgress, Progress, open_progress
 from neurofs.results import remove_parts
 
@@ -43,6 +45,18 @@ def test_the_lock_of_a_dead_process_is_taken_over(tmp_path):
     with hold_folder(tmp_path):
         assert json.loads((tmp_path / ".lock").read_text())["pid"] == os.getpid()
     assert not list(tmp_path.iterdir())
+
+
+def test_the_lock_of_a_killed_process_that_nobody_waited_for_is_taken_over(tmp_path):
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        started = _start_of(process.pid)
+        write_lock(tmp_path, pid=process.pid, started=started)
+        with pytest.raises(FolderInUse), hold_folder(tmp_path):
+            raise AssertionError("taken")
+        process.kill()
+        wait_for(lambda: Path(f"/proc/{process.pid}/stat").read_text().split(") ")[1][0] == "Z")
+        with hold_folder(tmp_path):
+            assert json.loads((tmp_path / ".lock").read_text())["pid"] == os.getpid()
 
 
 def test_a_lock_whose_file_was_cleared_up_before_it_was_in_place_is_written_again(tmp_path, monkeypatch):
