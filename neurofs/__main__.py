@@ -1,5 +1,19 @@
-"""``python -m neurofs``."""
+"""The command ``neurofs``, also ``python -m neurofs``: an interrupt while it starts is one, too."""
 
-from neurofs.cli import main
+import sys
 
-main()
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        from neurofs.cli import main as run
+    except KeyboardInterrupt:
+        print("neurofs: interrupted", file=sys.stderr)
+        sys.exit(130)
+    run()
+
+
+if __name__ == "__main__":
+    main()

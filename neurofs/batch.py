@@ -40,6 +40,7 @@ from neurofs.events import EventLog, write_log
 from neurofs.execute import Executor, Failure, Job, Limits, Shared
 from neurofs.lock import hold_folder
 from neurofs.progress import Progress
+from neurofs.results import remove_parts
 from neurofs.worker import Worker
 
 __all__ = ["EVENTS", "Outcome", "SessionState", "run_batch"]
@@ -116,7 +117,7 @@ def run_batch(
             claims = batch.publish(config)
         finally:
             batch.close()
-            remove_parts(out)
+            clear_parts(out)
     return Outcome(out, states, claims)
 
 
@@ -127,13 +128,12 @@ def clear_folder(out: Path, fresh: bool) -> None:
             shutil.rmtree(out / name, ignore_errors=True)
         for name in ("scores.csv", "index.html", "events.jsonl"):
             (out / name).unlink(missing_ok=True)
-    remove_parts(out)
+    clear_parts(out)
 
 
-def remove_parts(out: Path) -> None:
-    """Remove half-written files: those of a process that was killed, or of the helper stopped while it wrote."""
-    for path in out.rglob(".*.part"):
-        path.unlink(missing_ok=True)
+def clear_parts(out: Path) -> None:
+    """Remove what is half-written in the folders of a batch."""
+    remove_parts(out, out / "simulated", *out.glob("sessions/*"), *out.glob("sessions/*/tasks"))
 
 
 def check_space(out: Path, n_sessions: int) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from neurofs.batch_config import Planned, SimulateOptions, name_folder
-from neurofs.config import RunOptions, given_options, render_toml
+from neurofs.config import RunOptions
 from neurofs.errors import InputError
 from neurofs.loaders import hash_file
 from neurofs.pipeline import Prepared, finish, prepare
@@ -24,7 +24,7 @@ from neurofs.problem import Task, list_tasks, task_key
 from neurofs.provenance import describe_provenance
 from neurofs.recording import Recording
 from neurofs.report import write_report
-from neurofs.results import TaskStore, save, write_atomically
+from neurofs.results import TaskStore, save, start_run, write_atomically
 from neurofs.simulate import simulate_session
 from neurofs.writers import write
 
@@ -162,6 +162,7 @@ def finish_session(command: str, session: SessionRun) -> None:
         raise InputError(
             session.name, "the same file as at the beginning", "another", "Run the batch again when it rests."
         )
+    (session.folder / MARK).unlink(missing_ok=True)
     seconds = sum(result.seconds for result in found.values())
     provenance = describe_provenance(session.options, prepared.recording, command, seconds)
     save(finish(prepared, found, provenance), session.folder)
@@ -174,7 +175,7 @@ def start_session(session: SessionRun) -> None:
     """Say in the run folder what is to be done, and that it is not finished."""
     assert session.options is not None
     (session.folder / MARK).unlink(missing_ok=True)
-    write_atomically(session.folder / "run.toml", render_toml(given_options(session.options)))
+    start_run(session.folder, session.options)
 
 
 def _session_key(options: RunOptions) -> str:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,8 @@ class _Group(click.Group):
     """A group that prints the errors that are the user's to mend in one line, without a traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, signal.default_int_handler)  # what Ctrl-C clears up, this does, too
         try:
             return super().invoke(ctx)
         except NeurofsError as error:
@@ -145,11 +149,13 @@ def _reproduce_one(
     name: str, out: Path | None, repetitions: int | None, seed: int, figure: Path | None, as_json: bool
 ) -> None:
     from neurofs.reproduce import list_claims, reproduce, save_figure
+    from neurofs.results import write_atomically
 
+    _make_folders(out, figure)
     options = {} if repetitions is None else {"repetitions": repetitions}
     table, text = reproduce(name, progress=_show_progress, seed=seed, **options)
     if out is not None:
-        table.to_csv(out, index=False)
+        write_atomically(out, table.to_csv(index=False))
     saved = save_figure(name, table, figure)
     if as_json:
         record = {"name": name, "text": text, "claims": list_claims(name, table), "figure": str(saved)}
@@ -227,17 +233,28 @@ def _run_league(recordings: tuple[str, ...], rows: tuple[str, ...], jobs: int, o
     from neurofs.bench.league import run_league
     from neurofs.bench.league_table import league_rows, render_league
     from neurofs.bench.row import render_row
+    from neurofs.results import write_atomically
 
+    _make_folders(out)
     start = time.perf_counter()
     scores = run_league(
         recordings or None, rows or None, n_jobs=jobs, report=lambda line: click.echo(line, err=True)
     )
     if out is not None:
-        scores.to_csv(out, index=False)
+        write_atomically(out, scores.to_csv(index=False))
     click.echo(render_league(scores))
     click.echo(f"{time.perf_counter() - start:.0f} s by the clock with {jobs} at a time\n")
     for row in league_rows(scores):
         click.echo(render_row(row))
+
+
+def _make_folders(*files: Path | None) -> None:
+    """Make the folders that results will go to: what cannot be kept must not be found out after hours."""
+    from neurofs.results import make_folder
+
+    for file in files:
+        if file is not None:
+            make_folder(file.parent)
 
 
 def _show_progress(done: int, total: int) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import queue
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,8 +55,9 @@ class Executor:
     def run(self, function: Function, shared: Any, items: Iterable[Any]) -> Results:
         """Yield each item with ``function(shared, item)`` or a `Failure`, as they are done."""
         common = Shared.pack("", shared)
-        for job, result in self.run_jobs(function, (Job(common, item) for item in items)):
-            yield job.item, result
+        with closing(self.run_jobs(function, (Job(common, item) for item in items))) as results:
+            for job, result in results:
+                yield job.item, result
 
     def close(self) -> None:
         """Give back what the executor holds."""

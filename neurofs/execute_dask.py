@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from importlib.util import find_spec
+from threading import Lock
 from typing import Any
 
 from neurofs.batch_config import ClusterOptions
@@ -97,6 +98,7 @@ class Dask(Executor):
                 self._sent.pop(job.shared.key, None)
                 pending[self._submit(function, job)] = job
             else:
+                losses.pop(id(job), None)  # another job may get the same id
                 yield job, GIVEN_UP if result is LOST else result
 
     def close(self) -> None:
@@ -123,23 +125,28 @@ def _read(future: Any) -> Any:
 # On a Dask worker
 
 _idle: dict[Limits, list[Worker]] = defaultdict(list)
+_idle_lock = Lock()
+"""A Dask worker does as many tasks at a time as it has threads."""
 
 
 def call_in_child(function: Function, key: str, packed: bytes, item: Any, limits: Limits) -> Any:
     """Let a child process of this Dask worker do a task."""
-    idle = _idle[limits]
-    worker = idle.pop() if idle else Worker(limits)
+    with _idle_lock:
+        worker = _idle[limits].pop() if _idle[limits] else Worker(limits)
     try:
         return worker.call(function, Shared(key, packed), item)
     finally:
-        idle.append(worker)
+        with _idle_lock:
+            _idle[limits].append(worker)
 
 
 def dismiss_workers() -> None:
     """End the child processes of this Dask worker that have nothing to do."""
-    for idle in _idle.values():
-        while idle:
-            idle.pop().close()
+    with _idle_lock:
+        dismissed = [worker for idle in _idle.values() for worker in idle]
+        _idle.clear()
+    for worker in dismissed:
+        worker.close()
 
 
 # Clusters

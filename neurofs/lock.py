@@ -96,7 +96,7 @@ def _read_owner(lock: Path) -> dict[str, Any] | None:
 
 def _remove_stale(lock: Path, stale: dict[str, Any] | None) -> None:
     """Remove a lock, unless another process has just replaced it by its own."""
-    aside = lock.with_name(f"{LOCK}.{os.getpid()}.stale.part")
+    aside = lock.with_name(f"{LOCK}.{os.getpid()}.stale")
     try:
         os.rename(lock, aside)
     except FileNotFoundError:
@@ -113,9 +113,13 @@ def _describe_self() -> dict[str, Any]:
 
 
 def _start_of(pid: int) -> str | None:
-    """Return when a process started, in the words of the kernel; None where it does not tell."""
+    """Return when a process started, in the words of the kernel; None where it does not tell.
+
+    A process that has ended, though nobody took note of it yet (a zombie), is as good as none.
+    """
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
+        state, *fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return "ended" if state == "Z" else fields[18]
     except (OSError, IndexError):
         return None
 

@@ -11,8 +11,10 @@ when it is called again.
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,8 +33,6 @@ from neurofs.config import (
     LoadOptions,
     RunOptions,
     TensorOptions,
-    given_options,
-    render_toml,
     select_options,
 )
 from neurofs.errors import TaskFailed
@@ -40,10 +40,11 @@ from neurofs.evaluate import run_task
 from neurofs.events import write_log
 from neurofs.execute import Executor, Failure, Serial
 from neurofs.loaders import load
+from neurofs.lock import hold_folder
 from neurofs.problem import Problem, Task, list_tasks, task_key
 from neurofs.provenance import describe_provenance
 from neurofs.recording import Recording
-from neurofs.results import Comparison, TaskResult, TaskStore, make_folder, save, write_atomically
+from neurofs.results import Comparison, TaskResult, TaskStore, remove_parts, save, start_run
 from neurofs.session import describe_session
 from neurofs.summary import summarise
 from neurofs.tensor import build_tensor
@@ -114,22 +115,29 @@ def decode(
     executor: Executor | None = None,
     progress: Progress | None = None,
     command: str = "",
+    fresh: bool = False,
 ) -> Comparison:
-    """Compare on one session and write the run folder `out`, using what an earlier run left there."""
+    """Compare on one session and write the run folder `out`.
+
+    What an earlier run left there is used, unless `fresh`; another run that writes there now raises `FolderInUse`.
+    """
     started = time.perf_counter()
     prepared = prepare(options)
-    out = make_folder(out)
-    write_atomically(out / "run.toml", render_toml(given_options(options)))
-    write_log(out, f"{command or 'decode'}: {len(list_tasks(prepared.problem))} tasks")
-    try:
-        results = run_tasks(prepared.problem, TaskStore(out / "tasks"), executor or Serial(), progress)
-    except TaskFailed as error:
-        write_log(out, f"{error}\n{error.detail}")
-        raise
-    provenance = describe_provenance(options, prepared.recording, command, time.perf_counter() - started)
-    comparison = finish(prepared, results, provenance)
-    save(comparison, out)
-    write_log(out, f"done after {time.perf_counter() - started:.0f} s")
+    with hold_folder(Path(out)) as folder:
+        if fresh:
+            shutil.rmtree(folder / "tasks", ignore_errors=True)
+        remove_parts(folder, folder / "tasks")
+        start_run(folder, options)
+        write_log(folder, f"{command or 'decode'}: {len(list_tasks(prepared.problem))} tasks")
+        try:
+            results = run_tasks(prepared.problem, TaskStore(folder / "tasks"), executor or Serial(), progress)
+        except TaskFailed as error:
+            write_log(folder, f"{error}\n{error.detail}")
+            raise
+        provenance = describe_provenance(options, prepared.recording, command, time.perf_counter() - started)
+        comparison = finish(prepared, results, provenance)
+        save(comparison, folder)
+        write_log(folder, f"done after {time.perf_counter() - started:.0f} s")
     return comparison
 
 
@@ -139,14 +147,15 @@ def run_tasks(
     """Return the results of all tasks, doing only those that the store does not have."""
     tasks = list_tasks(problem)
     keys = {task: task_key(problem, task) for task in tasks}
-    results = {task: found for task in tasks if (found := store.read(task.id, keys[task]))}
+    results = {task: kept for task in tasks if (kept := store.read(task.id, keys[task]))}
     missing = [task for task in tasks if task not in results]
     report = progress or (lambda done, total: None)
     report(len(results), len(tasks))
-    for task, result in executor.run(run_task, problem, missing):
-        if isinstance(result, Failure):
-            raise TaskFailed(f"{task.id}: {result.reason}", result.detail)
-        store.write(task.id, keys[task], result)
-        results[task] = result
-        report(len(results), len(tasks))
+    with closing(executor.run(run_task, problem, missing)) as found:
+        for task, result in found:
+            if isinstance(result, Failure):
+                raise TaskFailed(f"{task.id}: {result.reason}", result.detail)
+            store.write(task.id, keys[task], result)
+            results[task] = result
+            report(len(results), len(tasks))
     return results

@@ -12,7 +12,8 @@ A run folder holds
     report.html      the report
     tasks/           results of single tasks, from which an interrupted run goes on
 
-Files are written to a temporary name and moved into place, so that a file that is there is whole.
+Files are written to a temporary name and moved into place, so that a file that is there is whole. The summary is
+removed first and written last, so that the files of a folder that has one belong together.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ __all__ = [
     "TaskStore",
     "make_folder",
     "read",
+    "remove_parts",
     "save",
+    "start_run",
     "write_atomically",
 ]
 
@@ -119,10 +122,17 @@ class Comparison:
     __hash__ = None  # type: ignore[assignment]
 
 
+def start_run(folder: str | Path, options: RunOptions) -> Path:
+    """Say in a run folder what is to be done, and that it is not finished; return the folder."""
+    folder = make_folder(folder)
+    (folder / "summary.json").unlink(missing_ok=True)
+    write_atomically(folder / "run.toml", render_toml(given_options(options)))
+    return folder
+
+
 def save(comparison: Comparison, folder: str | Path) -> Path:
     """Write a comparison as a run folder (all but its report) and return the folder."""
-    folder = make_folder(folder)
-    write_atomically(folder / "run.toml", render_toml(given_options(comparison.config)))
+    folder = start_run(folder, comparison.config)
     write_atomically(folder / "scores.csv", comparison.scores.to_csv(index=False, lineterminator="\n"))
     for name in ("weights", "predictions", "session"):
         write_atomically(folder / f"{name}.nc", _to_netcdf(getattr(comparison, name)))
@@ -197,6 +207,13 @@ def write_atomically(path: Path, content: str | bytes) -> Path:
     finally:
         part.unlink(missing_ok=True)
     return path
+
+
+def remove_parts(*folders: Path) -> None:
+    """Remove half-written files: those of a process that was killed, or of a child stopped while it wrote."""
+    for folder in folders:
+        for path in folder.glob(".*.part"):
+            path.unlink(missing_ok=True)
 
 
 class TaskStore:

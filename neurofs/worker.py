@@ -135,6 +135,8 @@ class Worker:
         self, function: Callable[[Any, Any], Any], shared: Shared, item: Any, seconds: float | None
     ) -> Any:
         process = self._process = self._find_process()
+        if self._stopped:  # before this child was there, or before anybody could know it
+            process.kill()
         try:
             if self._held != (function, shared.key):
                 _ask(process, ("share", function, shared))
@@ -176,6 +178,7 @@ class Worker:
             return _ask(process, ("do", item))
         finally:
             timer.cancel()
+            timer.join()  # if it is at work, the child is gone before the next task
 
     def _stop_late(self, process: subprocess.Popen[bytes]) -> None:
         self._late = True

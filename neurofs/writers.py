@@ -35,7 +35,7 @@ def write(recording: Recording, path: str | Path) -> Path:
         raise UsageError(f"{printable(path.name)}: expected one of the endings {', '.join(WRITERS)}")
     if recording.spikes is None:
         raise UsageError(f"{printable(recording.name)}: only recordings with spike times can be written")
-    part = path.with_name(f".{path.name}.part")
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         WRITERS[path.suffix](recording, part)
         os.replace(part, path)

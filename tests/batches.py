@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from neurofs.events import read_events
@@ -57,6 +58,15 @@ def run(*arguments: object, path: Path | None = None) -> subprocess.CompletedPro
     process = start(*arguments, path=path)
     out, err = process.communicate(timeout=900)
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def wait_for(condition, seconds=300):
+    """Wait for what must come, even on a machine that is very busy."""
+    for _ in range(10 * seconds):
+        if condition():
+            return
+        time.sleep(0.1)
+    raise TimeoutError
 
 
 def stored_keys(out: Path) -> set[tuple[str, str]]:

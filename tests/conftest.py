@@ -4,7 +4,16 @@ import os
 from importlib.util import find_spec
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+hypothesis.settings.register_profile(
+    "neurofs",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("neurofs")  # the same examples everywhere, however slow the machine
 
 CHROMIUM = Path("/usr/bin/chromium")
 
@@ -42,7 +51,9 @@ def browser(chromium):
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])
+        running = driver.chromium.launch(
+            executable_path=str(chromium), args=["--no-sandbox"], timeout=300_000
+        )
         yield running
         running.close()
 
@@ -56,6 +67,7 @@ def open_page(browser):
         context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True, **options
         )
+        context.set_default_timeout(300_000)  # a busy machine is no error of the page
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)

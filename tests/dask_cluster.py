@@ -6,10 +6,11 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from batches import wait_for
 
 DASK = [sys.executable, "-m", "dask"]
 
@@ -51,8 +52,5 @@ def _start(command: list[str], log: Path) -> subprocess.Popen:
 
 
 def _read_address(contact: Path) -> str:
-    for _ in range(600):
-        if contact.exists() and contact.stat().st_size:
-            return json.loads(contact.read_text())["address"]
-        time.sleep(0.1)
-    raise TimeoutError("the Dask scheduler did not start")
+    wait_for(lambda: contact.exists() and contact.read_text().rstrip().endswith("}"))
+    return json.loads(contact.read_text())["address"]

@@ -21,6 +21,12 @@ def wait(shared, item):
     return os.getpid()
 
 
+def mark_and_wait(folder, seconds):
+    """Leave a file named after this process, then wait."""
+    (Path(folder) / str(os.getpid())).touch()
+    time.sleep(seconds)
+
+
 def abort(shared, item):
     """Die like a library that calls abort(), if the item is odd."""
     if item % 2:

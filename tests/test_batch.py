@@ -14,11 +14,12 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from batches import DEFAULTS, MINI, check_folder, run, start, stored_keys, write_batch
+from batches import DEFAULTS, MINI, check_folder, run, start, stored_keys, wait_for, write_batch
 from dask_cluster import start_cluster
 
 from neurofs.batch import check_space, run_batch
-from neurofs.batch_config import read_batch_file
+from neurofs.batch_config import plan_sessions, read_batch_file
+from neurofs.batch_session import finish_session, place_sessions
 from neurofs.errors import InputError
 from neurofs.events import read_events
 from neurofs.execute import Processes, Serial
@@ -223,12 +224,18 @@ def test_an_interrupt_while_a_session_is_finished_leaves_nothing_half_written(tm
     check_folder(tmp_path / "out")
 
 
-def wait_for(condition, seconds=300):
-    for _ in range(10 * seconds):
-        if condition():
-            return
-        time.sleep(0.1)
-    raise TimeoutError
+def test_an_interrupt_while_a_session_is_finished_takes_back_that_it_was(undisturbed, tmp_path, monkeypatch):
+    """Else the mark of an earlier run would vouch for files of two runs."""
+    out = shutil.copytree(undisturbed, tmp_path / "out")
+    session = place_sessions(plan_sessions(read_batch_file(write_batch(tmp_path))), out)[0]
+
+    def interrupt(folder):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("neurofs.batch_session.write_report", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        finish_session("", session)
+    assert not (session.folder / "finished.json").exists()
 
 
 # Cluster

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from neurofs.bench import batch
 from neurofs.execute import Processes
@@ -20,9 +21,14 @@ def test_time_and_memory_are_measured():
     assert memory > 10 * 2**20
 
 
-def test_rows():
-    row = batch.overhead_row(n_tasks=4, seconds=0.0)
-    assert row.what == "4 tasks of 0 ms, 2 processes: beyond their own time"
-    assert row.met is (float(row.figure.split()[0]) < 3)
+@pytest.mark.parametrize(("seconds", "met"), [(3.02, True), (3.06, False)])
+def test_the_row_of_time_leaves_out_the_tasks_themselves(monkeypatch, seconds, met):
+    monkeypatch.setattr(batch, "run_short_tasks", lambda *_: (seconds, 0))
+    row = batch.overhead_row(n_tasks=4, seconds=0.02)
+    assert row.what == "4 tasks of 20 ms, 2 processes: beyond their own time"
+    assert (row.figure, row.met) == ("3.0 s", met)
+
+
+def test_the_row_of_memory():
     row = batch.memory_row(few=2, many=4)
     assert row.what == "peak memory of the coordinator, 2 and 4 tasks"

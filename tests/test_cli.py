@@ -6,6 +6,7 @@ import sys
 import h5py
 import numpy as np
 import pytest
+from batches import start
 from click.testing import CliRunner
 
 from neurofs.cli import main
@@ -119,6 +120,30 @@ def test_bench_refuses_unknown_names():
     result = run("bench", "nothing")
     assert result.exit_code == 2
     assert "choose one of data, kernels" in result.stderr
+
+
+def test_an_interrupt_while_the_program_starts_is_one_line(tmp_path):
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt")
+    process = start("--help", path=tmp_path)
+    _, err = process.communicate()
+    assert (process.returncode, err) == (130, "neurofs: interrupted\n")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("reproduce", "navot2005-fig2", "--repetitions", 10**6, "--out"),
+        ("reproduce", "navot2005-fig2", "--repetitions", 10**6, "--figure"),
+        ("bench", "--league", "--out"),
+        ("transfer", demo_path(), "--to", demo_path(), "--target", "hand_velocity", "--out"),
+    ],
+    ids=["reproduce", "figure", "league", "transfer"],
+)
+def test_a_place_that_cannot_be_written_is_found_before_the_work(command, tmp_path):
+    (tmp_path / "file").touch()
+    result = run(*command, tmp_path / "file" / "table.csv")
+    assert result.exit_code == 2
+    assert "expected a folder that can be made" in result.stderr
 
 
 def test_help_imports_nothing_heavy():

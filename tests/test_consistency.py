@@ -127,7 +127,7 @@ def test_scores_of_a_partition():
     assert part.count_inherent() == reference_sets.count_uncovered(pairs, range(7))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=20))
 def test_bits_are_counted(words):
     sets, out = np.array(words, np.uint64).reshape(-1, 1), np.empty(len(words), np.int64)

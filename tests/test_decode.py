@@ -2,17 +2,22 @@
 
 import json
 import re
+import shutil
+import signal
 
 import numpy as np
 import pandas as pd
 import pytest
+from batches import start, wait_for
 from click.testing import CliRunner
 
 from neurofs import results
 from neurofs.cli import main
 from neurofs.config import RunOptions
+from neurofs.errors import InputError
 from neurofs.execute import Processes, Serial
 from neurofs.headline import _third
+from neurofs.lock import FolderInUse, hold_folder
 from neurofs.pipeline import compare, decode
 from neurofs.problem import Task
 from neurofs.recording import Recording, Series
@@ -104,6 +109,73 @@ def test_an_interrupted_run_goes_on_where_it_stopped(options, finished, tmp_path
     assert len(first.done) == 7
     assert not set(first.done) & set(second.done)
     assert read_files(tmp_path / "run") == read_files(finished[0])
+
+
+def test_a_folder_is_no_finished_run_while_it_is_written_again(options, finished, tmp_path, monkeypatch):
+    """Settings of one run beside the results of another would pass for a run."""
+    folder = shutil.copytree(finished[0], tmp_path / "run")
+    changed = options.model_copy(update={"settings": {"corrcoef": {"feature_groups": None}}})
+    with pytest.raises(KeyboardInterrupt):
+        decode(changed, folder, Counting(stop_after=1))
+    with pytest.raises(InputError, match="expected a finished run"):
+        results.read(folder)
+    folder = shutil.copytree(finished[0], tmp_path / "saved")
+    monkeypatch.setattr(results, "_to_netcdf", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        results.save(finished[1], folder)
+    with pytest.raises(InputError, match="expected a finished run"):
+        results.read(folder)
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
+def test_two_runs_do_not_share_a_folder(options, finished, tmp_path):
+    folder = shutil.copytree(finished[0], tmp_path / "run")
+    with hold_folder(folder), pytest.raises(FolderInUse):
+        decode(options, folder, fresh=True)
+    assert list((folder / "tasks").iterdir())
+    assert results.read(folder) == finished[1]
+
+
+def test_what_a_killed_run_left_half_written_is_removed(options, finished, tmp_path):
+    folder = shutil.copytree(finished[0], tmp_path / "run")
+    (folder / "other").mkdir()
+    parts = [folder / name for name in (".weights.nc.77.part", "tasks/.x.npz.77.part", "other/.y.78.part")]
+    for part in parts:
+        part.write_bytes(b"half")
+    decode(options, folder)
+    assert [part.exists() for part in parts] == [False, False, True]  # the last may be another run's
+
+
+class InterruptedTwice(Serial):
+    """Ctrl-C comes again while the first is cleared up."""
+
+    def run(self, function, shared, items):
+        try:
+            yield from super().run(function, shared, items)
+        finally:
+            raise KeyboardInterrupt("again")
+
+
+def test_a_second_interrupt_is_not_swallowed(options, tmp_path):
+    with pytest.raises(KeyboardInterrupt, match="again"):
+        decode(options, tmp_path, InterruptedTwice(), progress=lambda done, total: done and interrupt())
+
+
+def test_sigterm_is_an_interrupt(session, tmp_path):
+    out = tmp_path / "out"
+    endless = ("--selectors", "corrcoef,rgs", "--set", "rgs.n_epochs=100000000")
+    process = start("decode", session, "--target", "hand_velocity", *endless, "--out", out, "--jobs", 2)
+    wait_for(lambda: list(out.glob("tasks/*.npz")))
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=900)
+    assert process.returncode == 130, err
+    assert f"go on with\n  neurofs decode {out / 'run.toml'} --out {out}" in err
+    assert "Traceback" not in err
+    assert not list(out.rglob("*.part"))
+    assert not (out / ".lock").exists()
 
 
 def test_a_damaged_task_is_done_again(options, finished, tmp_path):

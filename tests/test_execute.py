@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import threading
 import time
+from contextlib import closing
 
 import jobs
 import numpy as np
 import pytest
+from batches import wait_for
 
+import neurofs.worker
 from neurofs.errors import UsageError
 from neurofs.execute import Failure, Job, Limits, Processes, Serial, Shared, make_executor
 from neurofs.worker import SINGLE_THREAD, Worker
@@ -59,13 +65,64 @@ def test_a_worker_that_was_killed_while_idle_is_replaced(worker):
     assert call(worker, jobs.wait, None, 0) != pid
 
 
+LONG = 3600
+"""Seconds of a task that must be ended by others; a test that waited for it would hang."""
+
+
 def test_a_limit_of_time():
-    worker = Worker(Limits(seconds=0.3))
-    try:
-        assert call(worker, jobs.wait, None, 30) == Failure("took longer than the limit of 0.3 s")
-        assert isinstance(call(worker, jobs.wait, None, 0), int)
-    finally:
-        worker.close()
+    shared = Shared.pack("", None)
+    with closing(Worker(Limits(seconds=0.3))) as worker:
+        assert worker.call(jobs.wait, shared, LONG) == Failure("took longer than the limit of 0.3 s")
+        assert isinstance(worker.call(jobs.wait, shared, 0, in_time=False), int)
+
+
+class Tardy(Worker):
+    """Its limit of time strikes while a task runs, and takes effect when the task has been done."""
+
+    def __init__(self, limits):
+        super().__init__(limits)
+        self.done = threading.Event()
+
+    def _stop_late(self, process):
+        self.done.wait()
+        time.sleep(0.3)
+        super()._stop_late(process)
+
+
+def test_a_task_does_not_pay_for_the_one_before_that_was_done_at_the_limit(monkeypatch):
+    ask = neurofs.worker._ask
+
+    def ask_and_tell(process, message):
+        answer = ask(process, message)
+        if message[0] == "do":
+            worker.done.set()
+        return answer
+
+    monkeypatch.setattr("neurofs.worker._ask", ask_and_tell)
+    shared = Shared.pack("", 1)
+    with closing(Tardy(Limits(seconds=0.01))) as worker:
+        assert worker.call(jobs.add_slowly, shared, 1) == 2
+        assert isinstance(worker.call(jobs.wait, shared, 1, in_time=False), int)
+
+
+def test_a_stopped_worker_begins_nothing(worker):
+    worker.stop()
+    assert call(worker, jobs.wait, None, LONG) == Failure("stopped")
+
+
+class StoppedWhileStarting(Worker):
+    """Another thread stops it while its child is being started."""
+
+    def _start(self):
+        stopper = threading.Thread(target=self.stop)
+        stopper.start()
+        stopper.join()
+        return super()._start()
+
+
+def test_a_worker_stopped_while_its_child_starts_does_not_wait_for_the_task():
+    with closing(StoppedWhileStarting()) as worker:
+        assert call(worker, jobs.wait, None, LONG) == Failure("stopped")
 
 
 def test_a_limit_of_memory():
@@ -87,32 +144,24 @@ def test_what_a_task_prints_does_not_disturb(worker):
 
 
 def test_a_worker_ends_with_its_parent(tmp_path):
-    """The child of a process that is killed must not go on for long."""
+    """The child of a process that is killed must not go on, though it is in the middle of a task."""
     code = (
-        "import sys, jobs; from neurofs.worker import *; w = Worker();"
-        "print(w.call(jobs.wait, Shared.pack('', None), 0), flush=True);"
-        "w.call(jobs.wait, Shared.pack('', None), 600)"
+        "import jobs; from neurofs.worker import *;"
+        f"Worker().call(jobs.mark_and_wait, Shared.pack('', {str(tmp_path)!r}), {LONG})"
     )
-    import subprocess
-    import sys
-
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment) as parent:
-        child = int(parent.stdout.readline())
-        time.sleep(0.2)
+    with subprocess.Popen([sys.executable, "-c", code], env=environment) as parent:
+        wait_for(lambda: list(tmp_path.iterdir()))
         parent.kill()
-    for _ in range(100):
-        if not _runs(child):
-            return
-        time.sleep(0.1)
-    raise AssertionError("the child still runs")
+    child = int(next(tmp_path.iterdir()).name)
+    wait_for(lambda: not _runs(child))
 
 
 def _runs(pid):
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
 
 
@@ -160,13 +209,12 @@ def test_jobs_are_taken_a_few_at_a_time():
     results.close()
 
 
-def test_leaving_early_ends_the_workers():
-    results = Processes(2).run(jobs.wait, None, [0, 60, 60])
-    started = time.monotonic()
-    _, pid = next(results)
+def test_leaving_early_ends_the_workers(tmp_path):
+    results = Processes(2).run(jobs.mark_and_wait, str(tmp_path), [0, LONG, LONG, LONG])
+    next(results)
+    wait_for(lambda: len(list(tmp_path.iterdir())) == 2)
     results.close()
-    assert time.monotonic() - started < 30
-    assert not _runs(pid)
+    assert not any(_runs(int(path.name)) for path in tmp_path.iterdir())
 
 
 def test_limits_need_processes():

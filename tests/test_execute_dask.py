@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections import defaultdict
+
 import jobs
 import numpy as np
 import pytest
@@ -9,9 +12,16 @@ from dask_cluster import start_cluster, start_worker
 
 from neurofs.batch_config import ClusterOptions
 from neurofs.errors import InputError, UsageError
-from neurofs.execute import Failure, Limits, Serial
-from neurofs.execute_dask import connect_dask, make_cluster
-from neurofs.worker import SINGLE_THREAD
+from neurofs.execute import Failure, Job, Limits, Serial, Shared
+from neurofs.execute_dask import (
+    MAX_LOSSES,
+    Dask,
+    call_in_child,
+    connect_dask,
+    dismiss_workers,
+    make_cluster,
+)
+from neurofs.worker import SINGLE_THREAD, Worker
 
 pytestmark = [
     pytest.mark.dask,
@@ -52,8 +62,8 @@ def test_a_crash_costs_one_task(join):
 
 
 def test_limits_hold(join):
-    found = dict(join(Limits(seconds=0.5)).run(jobs.wait, None, [60, 0]))
-    assert found[60] == Failure("took longer than the limit of 0.5 s")
+    found = dict(join(Limits(seconds=5)).run(jobs.wait, None, [3600, 0]))
+    assert found[3600] == Failure("took longer than the limit of 5 s")
     assert isinstance(found[0], int)
 
 
@@ -75,6 +85,47 @@ def test_killed_workers_cost_nothing(tmp_path, n_killed):
         found |= dict(results)
         executor.close()
     assert found == {n: 1000 + n for n in range(40)}
+
+
+class Hasty(list):
+    """A list from which another thread takes the last one just after somebody has looked whether there is one."""
+
+    taker = None
+
+    def __len__(self):
+        found = super().__len__()
+        if found and self.taker is None:
+            self.taker = threading.Thread(target=call_in_child, args=(jobs.wait, "", PACKED, 2, Limits()))
+            self.taker.start()
+            self.taker.join(timeout=0.5)
+        return found
+
+
+PACKED = Shared.pack("", 1).packed
+
+
+def test_two_threads_of_a_dask_worker_do_not_take_the_same_child(monkeypatch):
+    idle = Hasty([Worker()])
+    monkeypatch.setattr("neurofs.execute_dask._idle", defaultdict(list, {Limits(): idle}))
+    assert call_in_child(jobs.add, "", PACKED, 1, Limits()) == 2
+    idle.taker.join()
+    dismiss_workers()
+
+
+def test_a_job_does_not_inherit_the_losses_of_one_that_is_gone():
+    class Done:
+        status = "finished"
+
+        def result(self):
+            return 1
+
+    executor, losses = Dask(None, 1), defaultdict(int)
+    job = Job(Shared("", PACKED), 1)
+    losses[id(job)] = MAX_LOSSES
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("distributed.wait", lambda futures, return_when: None)
+        assert list(executor._collect(jobs.add, {Done(): job}, losses)) == [(job, 1)]
+    assert not losses
 
 
 def test_no_scheduler_is_said_so():

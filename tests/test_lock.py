@@ -8,13 +8,17 @@ import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from batches import wait_for
 
 from neurofs.errors import InputError
 from neurofs.events import EventLog, read_events, write_log
-from neurofs.lock import FolderInUse, hold_folder
+from neurofs.lock import FolderInUse, _remove_stale, _start_of, hold_folder
 from neurofs.progress import LiveProgress, Progress, open_progress
+from neurofs.results import remove_parts
 
 
 def write_lock(folder, **changes):
@@ -43,6 +47,18 @@ def test_the_lock_of_a_dead_process_is_taken_over(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_the_lock_of_a_killed_process_that_nobody_waited_for_is_taken_over(tmp_path):
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        started = _start_of(process.pid)
+        write_lock(tmp_path, pid=process.pid, started=started)
+        with pytest.raises(FolderInUse), hold_folder(tmp_path):
+            raise AssertionError("taken")
+        process.kill()
+        wait_for(lambda: Path(f"/proc/{process.pid}/stat").read_text().split(") ")[1][0] == "Z")
+        with hold_folder(tmp_path):
+            assert json.loads((tmp_path / ".lock").read_text())["pid"] == os.getpid()
+
+
 def test_a_lock_whose_file_was_cleared_up_before_it_was_in_place_is_written_again(tmp_path, monkeypatch):
     link, calls = os.link, []
 
@@ -56,6 +72,22 @@ def test_a_lock_whose_file_was_cleared_up_before_it_was_in_place_is_written_agai
     with hold_folder(tmp_path):
         assert json.loads((tmp_path / ".lock").read_text())["pid"] == os.getpid()
     assert len(calls) == 2
+
+
+def test_a_lock_that_was_looked_at_is_not_cleared_up_as_half_written(tmp_path, monkeypatch):
+    """Two take over a stale lock: the second one puts the lock of the first, which clears up, back in place."""
+    write_lock(tmp_path, pid=dead_pid())
+    stale, rename = json.loads((tmp_path / ".lock").read_text()), os.rename
+
+    def rename_while_another_clears_up(source, target):
+        rename(source, target)
+        remove_parts(tmp_path)
+
+    write_lock(tmp_path)  # the first one
+    monkeypatch.setattr(os, "rename", rename_while_another_clears_up)
+    _remove_stale(tmp_path / ".lock", stale)
+    assert json.loads((tmp_path / ".lock").read_text())["pid"] == os.getpid()
+    assert [path.name for path in tmp_path.iterdir()] == [".lock"]
 
 
 def test_a_process_that_only_has_the_same_number_is_not_the_owner(tmp_path):
@@ -136,14 +168,16 @@ def test_lines_are_plain_where_there_is_no_terminal():
     assert type(open_progress(io.StringIO())) is Progress
 
 
-def test_time_left_counts_sessions_not_yet_looked_at():
+def test_time_left_counts_sessions_not_yet_looked_at(monkeypatch):
+    clock = SimpleNamespace(monotonic=lambda: 100.0)
+    monkeypatch.setattr("neurofs.progress.time", clock)
     view = Progress(io.StringIO())
     view.plan_sessions(3)
     view.plan_tasks(10)
     assert view.seconds_left is None
-    view.started -= 10
+    clock.monotonic = lambda: 110.0
     view.finish_task()
-    assert 285 < view.seconds_left < 300
+    assert view.seconds_left == 29 * 10
 
 
 def test_a_file_system_without_second_names(tmp_path, monkeypatch):

@@ -2,7 +2,6 @@ import base64
 import hashlib
 import json
 import re
-import time
 import tomllib
 from dataclasses import replace
 
@@ -136,16 +135,12 @@ def test_json_in_the_page_cannot_end_its_script():
     assert json.loads(text) == value
 
 
-# Size and speed
+# Size
 
 
-def test_a_large_session_is_small_and_quick():
-    comparison = make_comparison(n_channels=1000, n_lags=20, n_rows=4000, n_repeats=5)
-    before = time.process_time()
-    html = render(comparison)
-    seconds, size = time.process_time() - before, len(html.encode()) / 1e6
-    assert size < 15
-    assert seconds < 10
+def test_a_large_session_makes_a_small_page():
+    html = render(make_comparison(n_channels=1000, n_lags=20, n_rows=4000, n_repeats=5))
+    assert len(html.encode()) < 15e6
 
 
 def test_too_many_ranks_are_cut_to_the_first_repeat(monkeypatch):

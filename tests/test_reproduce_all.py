@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from neurofs.cli import main
 from neurofs.errors import UsageError
+from neurofs.execute import Serial
 from neurofs.reproduce import (
     EXPERIMENTS,
     count_repetitions,
@@ -169,7 +170,7 @@ def test_a_failing_experiment_stops_no_other(tmp_path, monkeypatch):
         "peaking.txt",
     ]
     page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
-    assert "Failed: neurofs: " in page
+    assert "Failed: " in page
     assert "Repetitions: 4 instead of 200." in page
     assert page.count("all are best though") == 1, "in the table of claims, not again in the text"
     assert len(said) == 2
@@ -177,18 +178,32 @@ def test_a_failing_experiment_stops_no_other(tmp_path, monkeypatch):
         run_all(tmp_path, jobs=0)
 
 
+def test_an_interrupt_ends_the_experiments_that_run(tmp_path, monkeypatch):
+    """One that would run for hours is running, or starting, when the other is done and Ctrl-C comes."""
+    monkeypatch.setenv("NEUROFS_SHARED_DATA", str(tmp_path / "nothing"))
+
+    def interrupt(line):
+        raise KeyboardInterrupt
+
+    names = ("navot2005-fig2", "stevenson-prefixes")
+    with pytest.raises(KeyboardInterrupt):
+        run_all(tmp_path / "out", jobs=2, repetitions=10**7, names=names, report=interrupt)
+    assert not list((tmp_path / "out").iterdir())
+
+
 @pytest.mark.parametrize("fails", [True, False])
 def test_the_command_for_all(fails, tmp_path, monkeypatch):
-    def outcome(name, folder, seed, repetitions, report):
-        report(f"{name}: done")
-        return Outcome(
-            name, "t", 1, 0.1, text=f"table of {name}", error="broken" if fails and name == "xor" else ""
-        )
+    def outcome(settings, name):
+        if fails and name == "xor":
+            raise ValueError("broken")
+        return Outcome(name, "t", 1, 0.1, text=f"table of {name}")
 
     monkeypatch.setattr(index_of_all, "_run_one", outcome)
+    monkeypatch.setattr(index_of_all, "Processes", lambda jobs: Serial())
     result = CliRunner().invoke(main, ["reproduce", "all", "--out", str(tmp_path / "r"), "--jobs", "2"])
     assert result.exit_code == (1 if fails else 0)
-    assert result.stdout.count("table of") == len(EXPERIMENTS)
+    assert result.stdout.count("table of") == len(EXPERIMENTS) - fails
+    assert ("failed: ValueError: broken" in result.stdout) == fails
     assert f"report: {tmp_path / 'r' / 'index.html'}" in result.stdout
     assert "ebfs: done" in result.stderr
     as_json = CliRunner().invoke(main, ["reproduce", "all", "--out", str(tmp_path / "r"), "--json"])
@@ -198,7 +213,7 @@ def test_the_command_for_all(fails, tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     wrong = CliRunner().invoke(main, ["reproduce", "all", "--out", str(tmp_path / "file")])
     assert wrong.exit_code == 2
-    assert "a folder to write to" in wrong.stderr
+    assert "a folder that can be written" in wrong.stderr
 
 
 def test_one_experiment_as_json(tmp_path):

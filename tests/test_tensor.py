@@ -259,14 +259,14 @@ widths = st.integers(1_000, 900_000).map(lambda ticks: ticks * MICROSECOND)
 
 
 @given(spikes=st.lists(times, min_size=1, max_size=3), width=widths)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_counts_are_conserved(spikes, width):
     tensor = build_tensor(recording(spikes), "velocity", bin_width=width, n_lags=1)
     assert tensor["counts"].values.sum(axis=0).tolist() == [len(s) for s in spikes]
 
 
 @given(spikes=times, width=widths, shift=st.integers(-(10**11), 10**11))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_shifting_spikes_and_target_together_changes_nothing(spikes, width, shift):
     moved = np.round(spikes / MICROSECOND + shift) * MICROSECOND
     series = ramp(-1, 6, rate=20)
@@ -281,7 +281,7 @@ def test_shifting_spikes_and_target_together_changes_nothing(spikes, width, shif
     bins=st.lists(st.integers(0, 999), min_size=1, max_size=50),
     width=st.sampled_from([0.1, 0.05, 0.02, 0.007]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_spike_on_an_edge_lies_in_the_bin_that_begins_there(bins, width):
     spikes = np.sort(np.array(bins)) * width
     r = recording([spikes], observed=[[0, 1000 * width]])
@@ -295,7 +295,7 @@ def test_a_spike_on_an_edge_lies_in_the_bin_that_begins_there(bins, width):
     n_lags=st.integers(1, 6),
     lead=st.integers(-4, 4),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_windows_never_cross_trials_or_gaps(edges, gaps, n_lags, lead):
     edges = np.sort(edges)[: len(edges) // 2 * 2].reshape(-1, 2) * 0.03  # not aligned with the bins
     bounds = np.concatenate([[0], np.repeat(np.sort(gaps), 2), [200]]).reshape(-1, 2) * 0.03

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -87,7 +86,6 @@ def _run(
     from neurofs.progress import open_progress
 
     command = shlex.join(["neurofs", *sys.argv[1:]])
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with open_progress() as view:
             outcome = run_batch(

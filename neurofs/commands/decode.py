@@ -86,20 +86,16 @@ def _try(
 
 def _decode(options: Any, folder: Path, jobs: int | None, fresh: bool, quiet: bool) -> Any:
     """Decode one session, and print the summary unless asked to be quiet."""
-    import shutil
-
     from neurofs.execute import make_executor
     from neurofs.headline import render_summary
     from neurofs.pipeline import decode
     from neurofs.progress import open_progress
     from neurofs.report import write_report
 
-    if fresh:
-        shutil.rmtree(folder / "tasks", ignore_errors=True)
     command = shlex.join(["neurofs", *sys.argv[1:]])
     try:
         with open_progress(name=printable(folder.name)) as view:
-            comparison = decode(options, folder, make_executor(jobs), view.count_tasks, command)
+            comparison = decode(options, folder, make_executor(jobs), view.count_tasks, command, fresh)
     except KeyboardInterrupt:
         again = shlex.join(["neurofs", "decode", str(folder / "run.toml"), "--out", str(folder)])
         click.echo(f"\nneurofs: what is finished is kept; go on with\n  {again}", err=True)

@@ -58,10 +58,12 @@ def transfer_command(
     from neurofs.config import TensorOptions, make_options
     from neurofs.errors import printable
     from neurofs.loaders import load
-    from neurofs.results import write_atomically
+    from neurofs.results import make_folder, write_atomically
     from neurofs.transfer import render_transfer, transfer
 
     options = make_options(TensorOptions, given)
+    if out is not None:
+        make_folder(out.parent)
     sessions = [load(path) for path in train]
     found = transfer(
         sessions, load(new), options, quality=quality, random_state=seed, progress=_show_progress

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from neurofs.errors import UsageError
@@ -88,6 +89,10 @@ def list_claims(name: str, table: Any) -> list[dict[str, Any]]:
 
 def save_figure(name: str, table: Any, path: Path | None = None) -> Path:
     """Save the figure of an experiment, by default as NAME.png here."""
+    from neurofs.results import write_atomically
+
     path = path or Path(f"{name}.png")
-    find_experiment(name).plot(table, path)
-    return path
+    with TemporaryDirectory() as folder:
+        drawn = Path(folder) / path.name
+        find_experiment(name).plot(table, drawn)
+        return write_atomically(path, drawn.read_bytes())

@@ -1,18 +1,14 @@
-"""All experiments in one go: each in a process of its own, then one page with all claims, tables and figures.
+"""All experiments in one go: each in a child process, then one page with all claims, tables and figures.
 
-A process of its own means that an experiment that fails, in whatever way, stops none of the others.
+An experiment that fails, in whatever way, stops none of the others; and none outlives this process.
 """
 
 from __future__ import annotations
 
 import base64
-import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -21,10 +17,20 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from neurofs import __version__
-from neurofs.errors import InputError, UsageError, printable
-from neurofs.reproduce import EXPERIMENTS, count_repetitions, describe_experiment, find_experiment
+from neurofs.errors import UsageError
+from neurofs.execute import Failure, Processes
+from neurofs.lock import hold_folder
+from neurofs.reproduce import (
+    EXPERIMENTS,
+    count_repetitions,
+    describe_experiment,
+    find_experiment,
+    list_claims,
+    reproduce,
+    save_figure,
+)
 from neurofs.reproduce.claims import TITLE
-from neurofs.worker import SINGLE_THREAD
+from neurofs.results import remove_parts, write_atomically
 
 __all__ = ["Outcome", "render_page", "run_all"]
 
@@ -58,57 +64,43 @@ def run_all(
     """
     if jobs < 1:
         raise UsageError(f"jobs must be at least 1; found {jobs}")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(folder, "a folder to write to", error.strerror, "Choose another --out.") from None
     names = list(names)
-    pool = ThreadPoolExecutor(jobs)
-    try:
-        waiting = [pool.submit(_run_one, name, folder, seed, repetitions, report) for name in names]
-        outcomes = [future.result() for future in waiting]
-    finally:
-        pool.shutdown(cancel_futures=True)
-    (folder / "index.html").write_text(render_page(outcomes, seed), encoding="utf-8")
-    return outcomes
+    outcomes = {}
+    with hold_folder(folder):
+        try:
+            settings = (folder, seed, repetitions)
+            with closing(Processes(jobs).run(_run_one, settings, names)) as results:
+                for name, result in results:
+                    outcome = outcomes[name] = _read_outcome(name, repetitions, result)
+                    report(f"{name}: {'failed' if outcome.error else f'done after {outcome.seconds:.0f} s'}")
+        finally:
+            remove_parts(folder)
+        in_order = [outcomes[name] for name in names]
+        write_atomically(folder / "index.html", render_page(in_order, seed))
+    return in_order
 
 
-def _run_one(
-    name: str, folder: Path, seed: int, repetitions: int | None, report: Callable[[str], None]
-) -> Outcome:
+def _run_one(settings: tuple[Path, int, int | None], name: str) -> Outcome:
+    """Run one experiment and write its table, text and figure; this is what a child process does."""
+    folder, seed, repetitions = settings
     n = repetitions or count_repetitions(name)
     figure = folder / f"{name}.png"
     figure.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "neurofs", "reproduce", name, "--json", "--seed", str(seed)]
-    command += ["--repetitions", str(n), "--figure", str(figure), "--out", str(folder / f"{name}.csv")]
     start = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=_environment())
+    table, text = reproduce(name, seed=seed, repetitions=n)
+    write_atomically(folder / f"{name}.csv", table.to_csv(index=False))
+    write_atomically(folder / f"{name}.txt", text + "\n")
+    save_figure(name, table, figure)
     seconds = time.perf_counter() - start
-    outcome = _read_outcome(name, n, seconds, done, figure)
-    if not outcome.error:
-        (folder / f"{name}.txt").write_text(outcome.text + "\n", encoding="utf-8")
-    report(f"{name}: {'failed' if outcome.error else 'done'} after {seconds:.0f} s")
-    return outcome
-
-
-def _environment() -> dict[str, str]:
-    """Let the process find this package, with one thread for each library and text in UTF-8."""
-    package = str(Path(__file__).resolve().parents[2])
-    path = os.pathsep.join(part for part in (package, os.environ.get("PYTHONPATH", "")) if part)
-    return {**os.environ, **SINGLE_THREAD, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"}
-
-
-def _read_outcome(
-    name: str, repetitions: int, seconds: float, done: subprocess.CompletedProcess[str], figure: Path
-) -> Outcome:
     title = describe_experiment(find_experiment(name))
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or [f"ended with code {done.returncode}"]
-        error = " ".join(printable(word) for word in lines[-1].split())
-        return Outcome(name, title, repetitions, seconds, error=error)
-    record = json.loads(done.stdout)
-    found = figure if figure.exists() else None
-    return Outcome(name, title, repetitions, seconds, record["text"], record["claims"], found)
+    return Outcome(name, title, n, seconds, text, list_claims(name, table), figure)
+
+
+def _read_outcome(name: str, repetitions: int | None, result: Outcome | Failure) -> Outcome:
+    if isinstance(result, Outcome):
+        return result
+    title = describe_experiment(find_experiment(name))
+    return Outcome(name, title, repetitions or count_repetitions(name), 0.0, error=result.reason)
 
 
 # ------------------------------------------------------------------------------------------------ the page
