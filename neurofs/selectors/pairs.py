@@ -8,6 +8,10 @@ for standardised features x, and r what a ridge regression leaves of the target.
 error of the sum for independent rows; where rows follow each other in time all z are larger, and they are divided
 by what makes the median of |z| over many pairs that of a normal distribution. f = g is among the pairs, and finds
 features whose square matters. The score of a feature is its largest |z|.
+
+By chance the best of N features has about √(2 ln(N²/2)): 5 for 640. On recordings of 150 to 1960 features, with
+the target shifted against the spikes by a third to two thirds of the session, the best has 3.7 to 5.5; with
+the target in place 9.2 (chewie), 6.9 (a2929) and 9.3 (stevenson).
 """
 
 from __future__ import annotations
@@ -34,9 +38,9 @@ NORMAL_QUARTILE = 0.6745
 class Pairs(EitherSelector):
     """Features whose product with another one tells of the target what no sum of features does.
 
-    The score, |z| of the best product that a feature takes part in (see the module), is about 5 by chance for
-    the best of 640 features. What matters alone is not looked for: a ranking to be read beside others. At most
-    30 million numbers are looked at: 1500 rows, evenly spread, of 20,000 features.
+    The score is |z| of the best product that a feature takes part in; the best of 640 features has about 5 by
+    chance. What matters alone is not looked for: a ranking to be read beside others. At most 30 million numbers
+    are looked at: 1500 rows, evenly spread, of 20,000 features.
 
     Parameters
     ----------
