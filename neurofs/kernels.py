@@ -377,7 +377,8 @@ def _local_linear_row(S, index, distance, size, Y, beta, adaptive, ridge, out):
     p, g = np.empty(size), np.empty((size, Y.shape[1]))
     soft_weights(distance, size, beta, adaptive, p)
     for r in range(size):
-        g[r] = Y[index[r]]
+        for o in range(Y.shape[1]):
+            g[r, o] = Y[index[r], o]
     _local_linear_one(S, p, g, ridge, out)
 
 
@@ -603,7 +604,8 @@ def sks(columns, ranks, starts, groups, span, Y, k, beta, adaptive, out):
         _runs(value, first, last)
         index, distance, p = np.empty(k, np.int64), np.empty(k), np.empty(k)
         used = 0
-        out[c] = 0.0
+        for o in range(Y.shape[1]):
+            out[c, o] = 0.0
         for a in range(m):
             i = rank[a]
             size = _sks_neighbors(
@@ -618,7 +620,8 @@ def sks(columns, ranks, starts, groups, span, Y, k, beta, adaptive, out):
                 for r in range(size):
                     error -= p[r] * Y[index[r], o]
                 out[c, o] += error * error
-        out[c] /= max(used, 1)
+        for o in range(Y.shape[1]):
+            out[c, o] /= max(used, 1)
 
 
 # ------------------------------------------------------------------------------------------ prefix curves
