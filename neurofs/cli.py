@@ -148,10 +148,14 @@ def reproduce_command(name: str | None, show_list: bool, out: Path | None, jobs:
 def _reproduce_one(
     name: str, out: Path | None, repetitions: int | None, seed: int, figure: Path | None, as_json: bool
 ) -> None:
-    from neurofs.reproduce import list_claims, reproduce, save_figure
-    from neurofs.results import write_atomically
+    from neurofs.reproduce import check_figure, find_experiment, list_claims, reproduce, save_figure
+    from neurofs.results import prepare_place, write_atomically
 
-    _make_folders(out, figure)
+    find_experiment(name)
+    figure = figure or Path(f"{name}.png")
+    check_figure(figure)
+    prepare_place(out)
+    prepare_place(figure)
     options = {} if repetitions is None else {"repetitions": repetitions}
     table, text = reproduce(name, progress=_show_progress, seed=seed, **options)
     if out is not None:
@@ -233,9 +237,9 @@ def _run_league(recordings: tuple[str, ...], rows: tuple[str, ...], jobs: int, o
     from neurofs.bench.league import run_league
     from neurofs.bench.league_table import league_rows, render_league
     from neurofs.bench.row import render_row
-    from neurofs.results import write_atomically
+    from neurofs.results import prepare_place, write_atomically
 
-    _make_folders(out)
+    prepare_place(out)
     start = time.perf_counter()
     scores = run_league(
         recordings or None, rows or None, n_jobs=jobs, report=lambda line: click.echo(line, err=True)
@@ -246,15 +250,6 @@ def _run_league(recordings: tuple[str, ...], rows: tuple[str, ...], jobs: int, o
     click.echo(f"{time.perf_counter() - start:.0f} s by the clock with {jobs} at a time\n")
     for row in league_rows(scores):
         click.echo(render_row(row))
-
-
-def _make_folders(*files: Path | None) -> None:
-    """Make the folders that results will go to: what cannot be kept must not be found out after hours."""
-    from neurofs.results import make_folder
-
-    for file in files:
-        if file is not None:
-            make_folder(file.parent)
 
 
 def _show_progress(done: int, total: int) -> None:

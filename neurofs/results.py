@@ -39,6 +39,7 @@ __all__ = [
     "TaskResult",
     "TaskStore",
     "make_folder",
+    "prepare_place",
     "read",
     "remove_parts",
     "save",
@@ -188,6 +189,15 @@ def make_folder(folder: str | Path) -> Path:
             folder, "a folder that can be made", error.strerror, "Check path and rights."
         ) from None
     return folder
+
+
+def prepare_place(file: Path | None) -> None:
+    """Make the folder of a file to be written later: what cannot be kept must not be found out after hours."""
+    if file is None:
+        return
+    make_folder(file.parent)
+    if file.is_dir():
+        raise InputError(file, "the name of a file", "a folder", "Name a file in it.")
 
 
 def write_atomically(path: Path, content: str | bytes) -> Path:

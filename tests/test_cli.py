@@ -141,9 +141,21 @@ def test_an_interrupt_while_the_program_starts_is_one_line(tmp_path):
 )
 def test_a_place_that_cannot_be_written_is_found_before_the_work(command, tmp_path):
     (tmp_path / "file").touch()
-    result = run(*command, tmp_path / "file" / "table.csv")
-    assert result.exit_code == 2
-    assert "expected a folder that can be made" in result.stderr
+    (tmp_path / "folder.png").mkdir()
+    for place, problem in [
+        ("file/table.png", "expected a folder that can be made"),
+        ("folder.png", "found a folder"),
+    ]:
+        result = run(*command, tmp_path / place)
+        assert result.exit_code == 2
+        assert problem in result.stderr
+
+
+def test_a_figure_that_cannot_be_drawn_is_found_before_the_work(tmp_path):
+    for name in ["figure.xls", "figure"]:
+        result = run("reproduce", "navot2005-fig2", "--repetitions", 10**6, "--figure", tmp_path / name)
+        assert result.exit_code == 2
+        assert f"no figure can be saved as '{name}'; end it in .png, .svg or .pdf" in result.stderr
 
 
 def test_help_imports_nothing_heavy():

@@ -29,9 +29,7 @@ MEASURES = ["corrcoef", "infogain", "sks", "rrelieff", "rgs"]
     help="What makes a feature good on the earlier sessions: its weight by this selector.",
 )
 @click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="Features to print.")
-@click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the whole ranking here, as CSV."
-)
+@click.option("--out", type=click.Path(path_type=Path), help="Write the whole ranking here, as CSV.")
 @click.option("--seed", default=0, show_default=True, help="Seed of all draws.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def transfer_command(
@@ -58,12 +56,11 @@ def transfer_command(
     from neurofs.config import TensorOptions, make_options
     from neurofs.errors import printable
     from neurofs.loaders import load
-    from neurofs.results import make_folder, write_atomically
+    from neurofs.results import prepare_place, write_atomically
     from neurofs.transfer import render_transfer, transfer
 
     options = make_options(TensorOptions, given)
-    if out is not None:
-        make_folder(out.parent)
+    prepare_place(out)
     sessions = [load(path) for path in train]
     found = transfer(
         sessions, load(new), options, quality=quality, random_state=seed, progress=_show_progress

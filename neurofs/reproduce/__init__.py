@@ -13,10 +13,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from neurofs.errors import UsageError
+from neurofs.errors import UsageError, quoted
 
 __all__ = [
     "EXPERIMENTS",
+    "check_figure",
     "count_repetitions",
     "find_experiment",
     "list_claims",
@@ -87,11 +88,19 @@ def list_claims(name: str, table: Any) -> list[dict[str, Any]]:
     return claims
 
 
-def save_figure(name: str, table: Any, path: Path | None = None) -> Path:
-    """Save the figure of an experiment, by default as NAME.png here."""
+def check_figure(path: Path) -> None:
+    """Raise an error unless the end of a file's name is a kind of figure that can be drawn."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    kinds = FigureCanvasBase.get_supported_filetypes()
+    if path.suffix.lower().removeprefix(".") not in kinds:
+        raise UsageError(f"no figure can be saved as {quoted(path.name)}; end it in .png, .svg or .pdf")
+
+
+def save_figure(name: str, table: Any, path: Path) -> Path:
+    """Save the figure of an experiment to `path`, whole or not at all."""
     from neurofs.results import write_atomically
 
-    path = path or Path(f"{name}.png")
     with TemporaryDirectory() as folder:
         drawn = Path(folder) / path.name
         find_experiment(name).plot(table, drawn)
