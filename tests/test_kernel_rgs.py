@@ -1,11 +1,23 @@
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from neurofs.kernel_decoder import KernelRGSDecoder, count_model_rows, needed_memory
-from neurofs.learned_metric import MIXING_STEP, _differentiate, _State, choose_start, mix_lags, sort_rows
+from neurofs.kernel_model import KernelModel
+from neurofs.learned_metric import (
+    DIRECTION_STEP,
+    MIXING_STEP,
+    _differentiate,
+    _State,
+    choose_start,
+    find_coordinates,
+    learn_metric,
+    mix_lags,
+    sort_rows,
+)
 from neurofs.reproduce.planted import draw, found
 from neurofs.samples import Samples
 from neurofs.selectors.kernel_rgs import KernelRGS, find_start, weigh_by_rgs
@@ -89,26 +101,84 @@ def test_lags_are_mixed_within_channels():
         np.testing.assert_allclose(mixed[:, :, channel], rows.reshape(7, 3, 2)[:, :, channel] @ mixing)
 
 
-def test_the_gradient_of_all_that_is_learned_equals_central_differences():
+@pytest.mark.parametrize("n_directions", [0, 2])
+@pytest.mark.parametrize("mixed", [True, False])
+def test_the_gradient_of_all_that_is_learned_equals_central_differences(mixed, n_directions):
     samples, y = windows(60, n_channels=3, n_lags=3)
     X = np.asarray(samples).astype(np.float64)
     X, Y = X - X.mean(axis=0), ((y - y.mean()) / y.std())[:, None]
     edges = np.array([0, 20, 40, len(X)])
     scored = np.ones(len(X), dtype=bool)
     rng = np.random.default_rng(0)
-    state = _State.start(samples, X.var(axis=0), mixed=True).moved(0.1 * rng.normal(size=3 + 3 + 9 + 3 + 9))
+    state = _State.start(samples, X.var(axis=0), mixed)
+    if n_directions:
+        state = replace(state, directions=rng.normal(size=(9, n_directions)))
+    state = state.moved(0.1 * rng.normal(size=sum(state.sizes)))
     _, gradient = _differentiate(state, X, Y, edges, scored, m=50)
+    scales = np.repeat([1.0, MIXING_STEP, DIRECTION_STEP], [18, 9 * mixed, 9 * n_directions])  # of moves
 
     def objective(change):
         at = state.moved(change)
-        penalty = (np.sum(at.channel**2) / 0.4 + np.sum(at.lag**2) / 0.4 + np.sum(at.feature**2) / 0.04) / 50
-        return _differentiate(at, X, Y, edges, scored, m=50)[0] + penalty
+        penalty = np.sum(at.channel**2) / 0.4 + np.sum(at.lag**2) / 0.4 + np.sum(at.feature**2) / 0.04
+        penalty += 0.0 if at.directions is None else np.sum(at.directions**2)
+        return _differentiate(at, X, Y, edges, scored, m=50)[0] + penalty / 50
 
-    for i in range(len(gradient)):
+    for i, scale in enumerate(scales):
         step = 1e-5 * (np.arange(len(gradient)) == i)
         numeric = (objective(step) - objective(-step)) / 2e-5
-        scale = MIXING_STEP if i >= 18 else 1.0  # the mixing moves by a fraction of its change
         assert scale * gradient[i] == pytest.approx(numeric, abs=1e-6)
+
+
+def test_directions_are_further_coordinates():
+    rng = np.random.default_rng(0)
+    rows, directions, mixing = rng.normal(size=(7, 6)), rng.normal(size=(6, 2)), rng.normal(size=(3, 3))
+    Z = find_coordinates(rows, mixing, directions, n_channels=2)
+    np.testing.assert_allclose(Z[:, :6], mix_lags(rows, mixing, 2))
+    np.testing.assert_allclose(Z[:, 6:], rows @ directions)
+
+
+def test_directions_begin_short_and_where_samples_and_targets_vary_together():
+    samples, y = windows(400)
+    Y = standardised(y[:, None])
+    begun = learn_metric(samples, Y, None, np.random.default_rng(0), mixed=False, n_directions=2, n_steps=0)
+    Z = begun.transform(samples)
+    np.testing.assert_allclose(np.var(Z[:, 20:], axis=0), 0.3**2 * 0.5 / 2, rtol=1e-4)
+    assert np.var(Z[:, :20], axis=0).sum() == pytest.approx(0.5, rel=1e-4)
+    assert np.argmax(np.abs(begun.directions[:, 0])) == feature(1, 0), "what goes along with y alone"
+
+
+def test_the_prediction_is_the_mean_of_two_models():
+    samples, y = windows(400)
+    train, test = samples[:300], samples[310:]
+    decoder = KernelRGSDecoder(random_state=0, n_steps=20).fit(train, y[:300])
+    alone = KernelRGSDecoder(random_state=0, n_steps=20, n_directions=0).fit(train, y[:300])
+    assert (len(decoder.metrics_), len(alone.metrics_)) == (2, 1)
+    assert decoder.metrics_[0].mixing is not None
+    assert decoder.metrics_[1].mixing is None
+    assert decoder.metrics_[1].directions.shape == (20, 4)
+    mean, std = decoder.predict(test, return_std=True)
+    first, std_of_first = alone.predict(test, return_std=True)
+    second = decoder._others[0].predict(test)[:, 0] * decoder.sd_ + decoder.mean_
+    np.testing.assert_allclose(mean, (first + second) / 2)
+    np.testing.assert_allclose(std, std_of_first)
+    weights = decoder.metrics_[0].feature_weights + decoder.metrics_[1].feature_weights
+    np.testing.assert_allclose(decoder.feature_weights_, weights / weights.max())
+
+
+def test_a_model_solves_its_equations():
+    samples, y = windows(120)
+    Y = standardised(y[:, None])
+    metric = learn_metric(samples, Y, None, np.random.default_rng(0), mixed=False, n_directions=2, n_steps=5)
+    model = KernelModel(metric, 0.3, samples).fit(samples, Y, keep_factor=True)
+    Z = metric.transform(samples).astype(np.float64)
+    distances = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
+    K = 1 / (1 + distances) + metric.linear * Z @ Z.T + 1
+    inverse = np.linalg.inv(K + 0.3 * np.eye(len(K)))
+    mean, std = model.predict_std(samples[:10])
+    np.testing.assert_allclose(mean, (K @ inverse @ Y)[:10], atol=1e-4)
+    np.testing.assert_allclose(mean, model.predict(samples[:10]))
+    variance = np.diag(K) + 0.3 - np.diag(K @ inverse @ K)
+    np.testing.assert_allclose(std, np.sqrt(variance)[:10], rtol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +254,7 @@ def test_the_search_begins_where_it_is_told():
 
 def test_what_a_lone_difference_counts_includes_the_mixing():
     samples, y = windows(300)
-    metric = KernelRGSDecoder(random_state=0, n_steps=10).fit(samples, y).metric_
+    metric = KernelRGSDecoder(random_state=0, n_steps=10).fit(samples, y).metrics_[0]
     moved = [np.linalg.norm(mix_lags(row[None], metric.mixing, 4)) for row in np.diag(metric.weights)]
     np.testing.assert_allclose(metric.feature_weights, np.array(moved) / max(moved))
 
@@ -192,13 +262,14 @@ def test_what_a_lone_difference_counts_includes_the_mixing():
 def test_memory_is_counted_before_the_work(monkeypatch):
     assert count_model_rows(9000, 100, 800, 2e9) == 9000
     assert count_model_rows(9000, 100, 800, 5e8) == 2000
-    assert 1900 <= count_model_rows(20_000, 40_000, 200, 1.06e9) < 2000
+    assert 1900 <= count_model_rows(20_000, 40_000, 200, 1.38e9) < 2000
     samples, y = windows(400)
     with pytest.raises(ValueError, match=r"needs at least \d+ MB for 396 samples of 20 features"):
         KernelRGSDecoder(memory_limit=1e6).fit(samples, y)
     monkeypatch.setattr("neurofs.kernel_decoder.CHOOSING_ROWS", 100)
+    monkeypatch.setattr("neurofs.kernel_model.CHOOSING_ROWS", 100)
     few = KernelRGSDecoder(memory_limit=4e6, n_rows=100, n_steps=5, random_state=0).fit(samples, y)
-    assert 100 <= len(few._rows) < len(samples)
+    assert 100 <= len(few._first.rows) < len(samples)
     assert np.isfinite(few.predict(samples)).all()
 
 
@@ -213,7 +284,7 @@ def test_the_count_of_memory_holds(n_samples, n_model, monkeypatch):
     decoder.fit(X, X[:, 0])
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert len(decoder._rows) == n_model
+    assert len(decoder._first.rows) == n_model
     assert peak <= 1.05 * needed_memory(n_model, n_samples, 40, 200)
 
 
@@ -221,6 +292,7 @@ def test_the_count_of_memory_holds(n_samples, n_model, monkeypatch):
 def test_long_and_very_wide_data(m, n, monkeypatch):
     monkeypatch.setattr("neurofs.kernel_decoder.LANDMARKS", 300)
     monkeypatch.setattr("neurofs.kernel_decoder.CHOOSING_ROWS", 400)
+    monkeypatch.setattr("neurofs.kernel_model.CHOOSING_ROWS", 400)
     X = np.random.default_rng(0).normal(size=(m, n)).astype(np.float32)
     y = np.sin(X[:, 0]) + X[:, 1]
     decoder = KernelRGSDecoder(random_state=0, n_steps=10, n_rows=200).fit(X, y)

@@ -28,7 +28,8 @@ from neurofs.bench.lstm import LSTM
 from neurofs.bench.recordings import RECORDINGS, Problem, shared_data
 from neurofs.decoders import MLP, SVR, GradientBoosting, Kalman, Ridge, WienerCascade
 from neurofs.errors import UsageError
-from neurofs.kernel_decoder import NORMAL_95, KernelRGSDecoder
+from neurofs.kernel_decoder import KernelRGSDecoder
+from neurofs.kernel_model import NORMAL_95
 from neurofs.metric import prefix_curve
 from neurofs.metric_decoders import KernelRidgeMetric, LocalLinear, SoftKNN
 from neurofs.samples import Samples
