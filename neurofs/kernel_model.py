@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg.lapack import dpotrf
 
 from neurofs.block_ridge import block_residuals, inverse, kernel
 from neurofs.learned_metric import LearnedMetric, make_blocks, sort_rows
@@ -47,24 +48,45 @@ class KernelModel:
         return self
 
     def _solve_all(self, samples: Samples, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Solve (K + λI) α = Y; K is made some rows at a time and overwritten by its factor."""
-        K = self._make_kernel()
-        K.flat[:: len(K) + 1] += self.ridge
-        factor = cho_factor(K.T, lower=True, overwrite_a=True)
-        return cho_solve(factor, Y), factor[0]
+        """Solve (K + λI) α = Y."""
+        factor = self._factor(self.ridge)
+        return cho_solve((factor, True), Y), factor
 
     def _solve_landmarks(self, samples: Samples, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Solve (K_nmᵀ K_nm + λ K_nn) α = K_nmᵀ Y for the landmarks n and all rows m, some rows at a time."""
-        K = self._make_kernel()
-        K.flat[:: len(K) + 1] += ROUNDING * np.trace(K) / len(K)
-        H, rhs = self.ridge * K, np.zeros((len(K), Y.shape[1]))
+        """Solve (K_nm K_mn + λ K_nn) α = K_nm Y for the landmarks n and all rows m, some rows at a time.
+
+        With K_nn = L Lᵀ, A = L⁻¹ K_nm and α = L⁻ᵀ β that is (A Aᵀ + λI) β = A Y, which rounding harms less.
+        """
+        L = self._factor(ROUNDING * float(np.mean(self._prior(self.norms))))
+        H, rhs = np.diag(np.full(len(L), self.ridge)), np.zeros((len(L), Y.shape[1]))
         for first in range(0, len(samples), PART):
             part = self._kernel_with(self.metric.transform(samples[first : first + PART]))
-            H += part.T @ part
-            rhs += part.T @ Y[first : first + PART]
-        alpha = cho_solve(cho_factor(H.T, lower=True, overwrite_a=True), rhs)
-        K.flat[:: len(K) + 1] += self.ridge * len(K) / len(samples)
-        return alpha, cho_factor(K.T, lower=True, overwrite_a=True)[0]
+            A = solve_triangular(L, part.T, lower=True)
+            H += A @ A.T
+            rhs += A @ Y[first : first + PART]
+        beta = cho_solve(cho_factor(H.T, lower=True, overwrite_a=True), rhs)
+        alpha = solve_triangular(L, beta, lower=True, trans="T")
+        return alpha, self._factor(self.ridge * len(L) / len(samples))
+
+    def _factor(self, ridge: float) -> np.ndarray:
+        """Return the lower factor of K + ridge I; where rounding spoils it, with a little more on the diagonal.
+
+        K is made some rows at a time and overwritten by its factor.
+        """
+        prior = float(np.mean(self._prior(self.norms)))
+        for more in (0.0, 1.0, 10.0, 100.0, 1000.0):
+            K = self._make_kernel()
+            K.flat[:: len(K) + 1] += ridge + more * ROUNDING * prior
+            factor, failed = dpotrf(K.T, lower=1, clean=0, overwrite_a=1)
+            if not failed:
+                return np.asarray(factor)
+        raise np.linalg.LinAlgError(
+            "the kernel matrix has no Cholesky factor; are there NaN among the samples?"
+        )
+
+    def _prior(self, norms: np.ndarray) -> np.ndarray:
+        """Return the variance of rows before anything is known: the diagonal of K."""
+        return 2.0 + self.metric.linear * norms
 
     def _make_kernel(self) -> np.ndarray:
         """Return K between the rows of the model."""
@@ -88,8 +110,7 @@ class KernelModel:
         rows = self.metric.transform(samples)
         K = self._kernel_with(rows)
         half = solve_triangular(self.factor, K.T, lower=True)
-        prior = 2.0 + self.metric.linear * _square_norms(rows) + self.ridge
-        variance = prior - np.einsum("ji,ji->i", half, half)
+        variance = self._prior(_square_norms(rows)) + self.ridge - np.einsum("ji,ji->i", half, half)
         return K @ self.alpha, np.sqrt(np.maximum(variance, self.ridge))
 
 

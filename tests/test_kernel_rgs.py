@@ -181,6 +181,37 @@ def test_a_model_solves_its_equations():
     np.testing.assert_allclose(std, np.sqrt(variance)[:10], rtol=1e-4)
 
 
+def test_landmarks_solve_their_equations():
+    samples, y = windows(300)
+    Y = standardised(y[:, None])
+    metric = learn_metric(samples, Y, None, np.random.default_rng(0), n_steps=5)
+    model = KernelModel(metric, 0.3, samples[:80]).fit(samples, Y, keep_factor=True)
+    Z = metric.transform(samples).astype(np.float64)
+    distances = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
+    K = 1 / (1 + distances) + metric.linear * Z @ Z.T + 1
+    landmarks, between = K[:80, :80], K[:, :80]
+    alpha = np.linalg.solve(between.T @ between + 0.3 * landmarks, between.T @ Y)
+    mean, std = model.predict_std(samples)
+    np.testing.assert_allclose(mean, between @ alpha, atol=1e-3)
+    inverse = np.linalg.inv(landmarks + 0.3 * 80 / len(samples) * np.eye(80))
+    variance = np.diag(K) + 0.3 - np.einsum("ij,jk,ik->i", between, inverse, between)
+    np.testing.assert_allclose(std, np.sqrt(variance), rtol=1e-3)
+
+
+@pytest.mark.parametrize("n_model", [400, 150], ids=["all rows", "landmarks"])
+def test_hardly_any_ridge_is_no_harm(n_model):
+    X = np.random.default_rng(0).normal(size=(400, 2)).astype(np.float32)
+    X[200:] = X[:200]  # K is singular
+    samples, Y = Samples.from_array(X), np.sin(X[:, :1])
+    metric = learn_metric(samples, Y, None, np.random.default_rng(0), n_steps=5)
+    model = KernelModel(metric, 1e-12, samples[np.arange(400 - n_model, 400)]).fit(
+        samples, Y, keep_factor=True
+    )
+    mean, std = model.predict_std(samples)
+    np.testing.assert_allclose(mean, Y, atol=0.02)
+    assert np.isfinite(std).all()
+
+
 @pytest.mark.parametrize(
     ("m", "n"),
     [(20, 3), (20, 1), (6, 2), (60, 3000)],
