@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg.blas import sgemm
 
-from neurofs import kernels
+from neurofs import kernels, kernels_linear
 from neurofs.samples import Samples
 
 __all__ = [
@@ -229,12 +229,15 @@ def local_linear(
     Y = as_outputs(y, len(near.train))
     out = np.empty((len(near.queries), Y.shape[1]))
     k = near.index.shape[1] if k is None else k
-    how = (near.index, near.distance, near.count, k, Y, beta, adaptive, ridge, out)
+    p = np.empty((len(near.queries), min(k, near.index.shape[1])))
+    kernels.soft_weights_of_rows(near.distance, near.count, p.shape[1], beta, adaptive, p)
     if pairwise is not None:
-        kernels.local_linear_from_table(np.ascontiguousarray(pairwise, np.float32), *how)
+        table = np.ascontiguousarray(pairwise, np.float32)
+        kernels_linear.local_linear_from_table(table, near.index, near.distance, near.count, p, Y, ridge, out)
         return out
     train, queries = near.train, near.queries
-    kernels.local_linear(plain(train.flat), train.starts, near.w2, plain(queries.flat), queries.starts, *how)
+    windows = plain(train.flat), train.starts, near.w2, plain(queries.flat), queries.starts
+    kernels_linear.local_linear(*windows, near.index, near.count, p, Y, ridge, out)
     return out
 
 
