@@ -42,10 +42,10 @@ class KernelRGSDecoder(RegressorMixin, BaseEstimator):
     Parameters
     ----------
     mixed : bool
-        Without, or if sparse, there is one model, and without, nothing is in the metric but one weight for each
-        channel × lag.
+        Learn how the bins of a channel are mixed. Without, there is one model, whose metric is one weight for each
+        channel × lag and nothing else.
     sparse : bool
-        Use only the channels that are needed (`neurofs.channel_path`).
+        Use only the channels that are needed (`neurofs.channel_path`), in one model.
     n_directions : int
         Directions in the metric of the second model; 0 for the first model alone.
     n_steps, n_rows : int

@@ -39,6 +39,7 @@ class KernelModel:
         self.metric, self.ridge = metric, ridge
         self.rows = metric.transform(rows)
         self.norms = _square_norms(self.rows)
+        self.rounding = ROUNDING * float(np.mean(self._prior(self.norms)))
 
     def fit(self, samples: Samples, Y: np.ndarray, keep_factor: bool = False) -> KernelModel:
         """Fit standardised targets of all samples; without the factor, which is large, there are no deviations."""
@@ -57,7 +58,7 @@ class KernelModel:
 
         With K_nn = L Lᵀ, A = L⁻¹ K_nm and α = L⁻ᵀ β that is (A Aᵀ + λI) β = A Y, which rounding harms less.
         """
-        L = self._factor(ROUNDING * float(np.mean(self._prior(self.norms))))
+        L = self._factor(self.rounding)
         H, rhs = np.diag(np.full(len(L), self.ridge)), np.zeros((len(L), Y.shape[1]))
         for first in range(0, len(samples), PART):
             part = self._kernel_with(self.metric.transform(samples[first : first + PART]))
@@ -73,10 +74,9 @@ class KernelModel:
 
         K is made some rows at a time and overwritten by its factor.
         """
-        prior = float(np.mean(self._prior(self.norms)))
         for more in (0.0, 1.0, 10.0, 100.0, 1000.0):
             K = self._make_kernel()
-            K.flat[:: len(K) + 1] += ridge + more * ROUNDING * prior
+            K.flat[:: len(K) + 1] += ridge + more * self.rounding
             factor, failed = dpotrf(K.T, lower=1, clean=0, overwrite_a=1)
             if not failed:
                 return np.asarray(factor)
