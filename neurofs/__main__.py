@@ -8,7 +8,7 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line."""
     try:
-        from neurofs.cli import main as run
+        from neurofs.commands.main import main as run
     except KeyboardInterrupt:
         print("neurofs: interrupted", file=sys.stderr)
         sys.exit(130)

@@ -21,33 +21,33 @@ from typing import Any
 
 import xarray as xr
 
-from neurofs.assemble import (
+from neurofs.comparison.comparison import Comparison, TaskResult, TaskStore, remove_parts, save, start_run
+from neurofs.comparison.evaluate import run_task
+from neurofs.comparison.problem import Problem, Task, list_tasks, task_key
+from neurofs.comparison.provenance import describe_provenance
+from neurofs.comparison.session import describe_session
+from neurofs.comparison.summary import summarise
+from neurofs.comparison.tables import (
     assemble_null,
     assemble_predictions,
     assemble_scores,
     assemble_weights,
     rank_channels,
 )
-from neurofs.config import (
+from neurofs.features.tensor import build_tensor
+from neurofs.ground.config import (
     CompareOptions,
     LoadOptions,
     RunOptions,
     TensorOptions,
     select_options,
 )
-from neurofs.errors import TaskFailed
-from neurofs.evaluate import run_task
-from neurofs.events import write_log
-from neurofs.execute import Executor, Failure, Serial
-from neurofs.loaders import load
-from neurofs.lock import hold_folder
-from neurofs.problem import Problem, Task, list_tasks, task_key
-from neurofs.provenance import describe_provenance
-from neurofs.recording import Recording
-from neurofs.results import Comparison, TaskResult, TaskStore, remove_parts, save, start_run
-from neurofs.session import describe_session
-from neurofs.summary import summarise
-from neurofs.tensor import build_tensor
+from neurofs.ground.errors import TaskFailed
+from neurofs.recordings.readers import load
+from neurofs.recordings.recording import Recording
+from neurofs.running.events import write_log
+from neurofs.running.executors import Executor, Failure, Serial
+from neurofs.running.lock import hold_folder
 
 __all__ = ["Prepared", "compare", "decode", "finish", "prepare", "run_tasks"]
 
@@ -98,7 +98,7 @@ def finish(
 def compare(recording: Recording, target: str | list[str], **options: Any) -> Comparison:
     """Compare selectors on a recording; `options` are the keys of a run.toml.
 
-    >>> from neurofs.simulate import simulate_session
+    >>> from neurofs.recordings.simulate import simulate_session
     >>> session = simulate_session(12, n_electrodes=4, random_state=1)
     >>> found = compare(session, "hand_velocity:x", n_lags=3, selectors=["corrcoef"], n_splits=3, n_shifts=0)
     >>> found.summary["audit"]["passed"], found.summary["methods"][0]["method"]

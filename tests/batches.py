@@ -9,8 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-from neurofs.events import read_events
-from neurofs.results import TaskStore
+from neurofs.comparison.comparison import TaskStore
+from neurofs.running.events import read_events
 
 DEFAULTS = """
 [defaults]

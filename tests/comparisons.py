@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from neurofs.config import RunOptions
-from neurofs.results import SCORE_COLUMNS, Comparison
+from neurofs.comparison.comparison import SCORE_COLUMNS, Comparison
+from neurofs.ground.config import RunOptions
 
 HOSTILE = (
     "<script>window.hacked = 1</script>",

@@ -88,10 +88,10 @@ def open_page(browser):
 @pytest.fixture(scope="session")
 def demo_run(chromium, tmp_path_factory) -> Path:
     """A run of the demo session with its report, small but whole."""
-    from neurofs.config import RunOptions
-    from neurofs.loaders import demo_path
+    from neurofs.ground.config import RunOptions
     from neurofs.pipeline import decode
-    from neurofs.report import write_report
+    from neurofs.recordings.readers import demo_path
+    from neurofs.report.page import write_report
 
     folder = tmp_path_factory.mktemp("demo")
     options = RunOptions(

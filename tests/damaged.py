@@ -16,8 +16,8 @@ import pytest
 import scipy.io
 from writers import write_h5, write_mat73, write_npz, write_text
 
-from neurofs.errors import InputError, UsageError
-from neurofs.loaders import load
+from neurofs.ground.errors import InputError, UsageError
+from neurofs.recordings.readers import load
 
 Row = tuple[str, Callable[[Path], Path], dict[str, Any], tuple[str, ...]]
 

@@ -1,10 +1,10 @@
-"""The comparison of one fold written with scikit-learn: an independent answer for `neurofs.evaluate`."""
+"""The comparison of one fold written with scikit-learn: an independent answer for `comparison.evaluate`."""
 
 import numpy as np
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
-from neurofs.tuning import hold_out
+from neurofs.decoders.base import hold_out
 
 STRENGTHS = (1e-5, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 

@@ -17,19 +17,19 @@ import pytest
 from batches import DEFAULTS, MINI, check_folder, run, start, stored_keys, wait_for, write_batch
 from dask_cluster import start_cluster
 
-from neurofs.batch import check_space, run_batch
-from neurofs.batch_config import plan_sessions, read_batch_file
-from neurofs.batch_session import finish_session, place_sessions
-from neurofs.errors import InputError
-from neurofs.events import read_events
-from neurofs.execute import Processes, Serial
-from neurofs.lock import FolderInUse, hold_folder
+from neurofs.comparison.comparison import read
+from neurofs.ground.errors import InputError
 from neurofs.pipeline import decode
-from neurofs.progress import Progress
-from neurofs.results import read
-from neurofs.simulate import simulate_session
-from neurofs.worker import Worker
-from neurofs.writers import write
+from neurofs.recordings.simulate import simulate_session
+from neurofs.recordings.writers import write
+from neurofs.running.batch.config import plan_sessions, read_batch_file
+from neurofs.running.batch.coordinator import check_space, run_batch
+from neurofs.running.batch.session import finish_session, place_sessions
+from neurofs.running.events import read_events
+from neurofs.running.executors import Processes, Serial
+from neurofs.running.lock import FolderInUse, hold_folder
+from neurofs.running.progress import Progress
+from neurofs.running.worker import Worker
 
 
 @pytest.fixture(scope="module")
@@ -232,7 +232,7 @@ def test_an_interrupt_while_a_session_is_finished_takes_back_that_it_was(undistu
     def interrupt(folder):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("neurofs.batch_session.write_report", interrupt)
+    monkeypatch.setattr("neurofs.running.batch.session.write_report", interrupt)
     with pytest.raises(KeyboardInterrupt):
         finish_session("", session)
     assert not (session.folder / "finished.json").exists()
@@ -260,11 +260,11 @@ def test_a_dask_cluster_gives_the_same_bytes(undisturbed, tmp_path, killed):
 
 CUSTOMIZE = """
 import sys, types, os
-import neurofs.loaders
-neurofs.loaders.FORMATS[".aborts"] = "aborts"
-module = types.ModuleType("neurofs.loaders.aborts")
+import neurofs.recordings.readers
+neurofs.recordings.readers.FORMATS[".aborts"] = "aborts"
+module = types.ModuleType("neurofs.recordings.readers.aborts")
 module.read = lambda path, options: (os.write(2, b"double free or corruption\\n"), os.abort())
-sys.modules["neurofs.loaders.aborts"] = module
+sys.modules["neurofs.recordings.readers.aborts"] = module
 """
 """Run by Python at its start where it is found: adds a kind of file whose loader aborts, like a broken library."""
 
@@ -334,7 +334,7 @@ def test_stop_on_error_stops_and_one_thread_talks_to_the_helper(tmp_path, monkey
             threads.append(threading.get_ident())
             return super().call(*arguments, **options)
 
-    monkeypatch.setattr("neurofs.batch.Worker", Watched)
+    monkeypatch.setattr("neurofs.running.batch.coordinator.Worker", Watched)
     (tmp_path / "bad.nwb").write_bytes(b"no HDF5")
     path = write_batch(tmp_path, MINI + '[[session]]\nfile = "bad.nwb"\n')
     outcome = run_here(path, tmp_path / "out", keep_going=False)
@@ -366,7 +366,7 @@ def test_a_disk_that_fills_up_ends_the_batch_without_half_a_file(tmp_path):
     """No file may grow beyond 20 KB: the simulated session cannot be written, nor can a longer table."""
     command = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000));"
-        "from neurofs.cli import main; main()"
+        "from neurofs.commands.main import main; main()"
     )
     import subprocess
     import sys

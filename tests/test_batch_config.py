@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from neurofs.batch_config import plan_sessions, read_batch_file
-from neurofs.batch_session import place_sessions
-from neurofs.errors import UsageError
+from neurofs.ground.errors import UsageError
+from neurofs.running.batch.config import plan_sessions, read_batch_file
+from neurofs.running.batch.session import place_sessions
 
 PIPELINES = Path(__file__).parents[1] / "pipelines"
 SESSION = '[[session]]\nfile = "a.nwb"\n'

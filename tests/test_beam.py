@@ -7,10 +7,9 @@ import reference_sets
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from neurofs import kernels_beam
-from neurofs.samples import Samples
-from neurofs.selectors import OrderedFS, StandardWrap
-from neurofs.splits import overlap_audit, split_off
+from neurofs.features.samples import Samples
+from neurofs.features.splits import overlap_audit, split_off
+from neurofs.selectors import OrderedFS, StandardWrap, loops_beam
 
 BOTH = [OrderedFS, StandardWrap]
 
@@ -241,7 +240,7 @@ def test_logistic_regression_equals_scikit_learn():
         X = rng.normal(size=(m, n))
         t = (X[:, 0] + rng.normal(size=m) > 0).astype(float)
         w = np.zeros(n + 1)
-        kernels_beam.fit_logistic(np.vstack([np.ones(m), X.T]), t, 0.1, 1e-12, w)
+        loops_beam.fit_logistic(np.vstack([np.ones(m), X.T]), t, 0.1, 1e-12, w)
         model = LogisticRegression(C=10, tol=1e-10, max_iter=5000).fit(X, t)
         np.testing.assert_allclose(w, [*model.intercept_, *model.coef_[0]], rtol=1e-4, atol=1e-5)
 
@@ -249,7 +248,7 @@ def test_logistic_regression_equals_scikit_learn():
 def test_logistic_regression_of_separable_classes_is_finite():
     X = np.linspace(-1, 1, 20)
     w = np.zeros(2)
-    kernels_beam.fit_logistic(np.vstack([np.ones(20), X]), (X > 0).astype(float), 1e-3, 1e-9, w)
+    loops_beam.fit_logistic(np.vstack([np.ones(20), X]), (X > 0).astype(float), 1e-3, 1e-9, w)
     assert np.isfinite(w).all()
     assert ((w[0] + w[1] * X > 0) == (X > 0)).all()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from neurofs.bench import batch
-from neurofs.execute import Processes
+from neurofs.experiments.bench import batch
+from neurofs.running.executors import Processes
 
 
 def test_a_short_task_sleeps_and_returns_its_number():

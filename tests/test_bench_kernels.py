@@ -4,8 +4,8 @@ import numba
 import numpy as np
 import pytest
 
-from neurofs.bench import kernels as speed
-from neurofs.bench.peers import PEERS, measure_peers
+from neurofs.experiments.bench import kernels as speed
+from neurofs.experiments.bench.peers import PEERS, measure_peers
 
 pytestmark = pytest.mark.skipif(
     bool(numba.config.DISABLE_JIT), reason="slow uncompiled; test_kernels checks the kernels that way"
@@ -35,7 +35,7 @@ def test_the_c_loop_computes_the_same_distances(tmp_path):
 
 
 def test_scikit_learns_knn_predicts_the_same():
-    from neurofs.metric import prefix_curve
+    from neurofs.metric.neighbors import prefix_curve
 
     samples, Y = speed.make_session(200, channels=4, jitter=0.5)
     X = np.asarray(samples)
@@ -44,7 +44,7 @@ def test_scikit_learns_knn_predicts_the_same():
 
 
 def test_missing_peers_are_skipped_by_name(monkeypatch):
-    monkeypatch.setattr("neurofs.bench.peers.find_spec", lambda name: None)
+    monkeypatch.setattr("neurofs.experiments.bench.peers.find_spec", lambda name: None)
     rows = list(measure_peers())
     assert len(rows) == len(PEERS)
     assert all(row.figure.startswith("skipped: ") and row.met is None for row in rows)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from neurofs.bench import BENCHES, selectors
+from neurofs.experiments.bench import BENCHES, selectors
 from neurofs.selectors import ReliefF
 
 

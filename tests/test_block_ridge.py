@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from neurofs.block_ridge import cut_blocks, inverse, kernel, leave_block_out, scored_rows
+from neurofs.metric.block_ridge import cut_blocks, inverse, kernel, leave_block_out, scored_rows
 
 
 def toy(n=24, n_features=5, n_outputs=2, seed=0):

@@ -5,10 +5,17 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from neurofs.channel_path import _narrow, _widen, choose_size, keep_channels, learn_sparse_metric, path_sizes
-from neurofs.kernel_decoder import KernelRGSDecoder
-from neurofs.learned_metric import LearnedMetric
-from neurofs.samples import Samples
+from neurofs.decoders.kernel_rgs import KernelRGSDecoder
+from neurofs.features.samples import Samples
+from neurofs.metric.channel_path import (
+    _narrow,
+    _widen,
+    choose_size,
+    keep_channels,
+    learn_sparse_metric,
+    path_sizes,
+)
+from neurofs.metric.learning import LearnedMetric
 from neurofs.selectors.kernel_rgs import KernelRGS
 
 

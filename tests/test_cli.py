@@ -9,9 +9,9 @@ import pytest
 from batches import start
 from click.testing import CliRunner
 
-from neurofs.cli import main
-from neurofs.config import LoadOptions
-from neurofs.loaders import demo_path
+from neurofs.commands.main import main
+from neurofs.ground.config import LoadOptions
+from neurofs.recordings.readers import demo_path
 
 
 def run(*arguments):
@@ -160,7 +160,7 @@ def test_a_figure_that_cannot_be_drawn_is_found_before_the_work(tmp_path):
 
 def test_help_imports_nothing_heavy():
     heavy = "{'numpy', 'pandas', 'xarray', 'numba', 'sklearn', 'pydantic'}"
-    code = f"import sys, neurofs.cli; print(sorted({heavy} & set(sys.modules)))"
+    code = f"import sys, neurofs.commands.main; print(sorted({heavy} & set(sys.modules)))"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment

@@ -1,6 +1,6 @@
 import pytest
 
-from neurofs.config import (
+from neurofs.ground.config import (
     LoadOptions,
     RunOptions,
     SessionOptions,
@@ -9,7 +9,7 @@ from neurofs.config import (
     read_session_file,
     select_options,
 )
-from neurofs.errors import InputError, UsageError
+from neurofs.ground.errors import InputError, UsageError
 
 
 def test_a_session_file(tmp_path):

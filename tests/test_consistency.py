@@ -6,9 +6,15 @@ import reference_sets
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neurofs import kernels_sets
-from neurofs.samples import Samples
-from neurofs.selectors import Focus1, Focus2, MutualInformationGreedy, SimpleGreedy, WeightedGreedy
+from neurofs.features.samples import Samples
+from neurofs.selectors import (
+    Focus1,
+    Focus2,
+    MutualInformationGreedy,
+    SimpleGreedy,
+    WeightedGreedy,
+    loops_sets,
+)
 from neurofs.selectors.conflicts import Conflicts, Partition, count_pairs
 from neurofs.selectors.memory import check_memory
 
@@ -131,7 +137,7 @@ def test_scores_of_a_partition():
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=20))
 def test_bits_are_counted(words):
     sets, out = np.array(words, np.uint64).reshape(-1, 1), np.empty(len(words), np.int64)
-    kernels_sets.set_sizes(sets, out)
+    loops_sets.set_sizes(sets, out)
     assert out.tolist() == [word.bit_count() for word in words]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from writers import write_text
 
-from neurofs.loaders import load
+from neurofs.recordings.readers import load
 
 BEHAVIOR = "time,hand_x,hand_y,grip\n0.0,1,2,0.5\n0.1,1,3,\n0.2,2,4,0.7\n"
 

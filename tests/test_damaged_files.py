@@ -17,8 +17,8 @@ from test_damaged_content import CONTENT
 from test_damaged_options import OPTIONS
 from writers import npy_header, write_mat73, write_nev, write_raw_npz
 
-from neurofs.errors import InputError
-from neurofs.loaders import load
+from neurofs.ground.errors import InputError
+from neurofs.recordings.readers import load
 
 HEADER = npy_header((4,), "|u1") + bytes(4)
 

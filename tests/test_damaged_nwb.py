@@ -4,10 +4,10 @@ import h5py
 import numpy as np
 import pytest
 
-from neurofs.errors import NeurofsError
-from neurofs.loaders import load
-from neurofs.simulate import simulate_session
-from neurofs.writers import write
+from neurofs.ground.errors import NeurofsError
+from neurofs.recordings.readers import load
+from neurofs.recordings.simulate import simulate_session
+from neurofs.recordings.writers import write
 
 
 @pytest.fixture(scope="module")

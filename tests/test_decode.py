@@ -11,19 +11,19 @@ import pytest
 from batches import start, wait_for
 from click.testing import CliRunner
 
-from neurofs import results
-from neurofs.cli import main
-from neurofs.config import RunOptions
-from neurofs.errors import InputError
-from neurofs.execute import Processes, Serial
-from neurofs.headline import _third
-from neurofs.lock import FolderInUse, hold_folder
+from neurofs.commands.main import main
+from neurofs.comparison import comparison
+from neurofs.comparison.headline import _third
+from neurofs.comparison.problem import Task
+from neurofs.comparison.summary import SCHEMA
+from neurofs.ground.config import RunOptions
+from neurofs.ground.errors import InputError
 from neurofs.pipeline import compare, decode
-from neurofs.problem import Task
-from neurofs.recording import Recording, Series
-from neurofs.simulate import simulate_session
-from neurofs.summary import SCHEMA
-from neurofs.writers import write
+from neurofs.recordings.recording import Recording, Series
+from neurofs.recordings.simulate import simulate_session
+from neurofs.recordings.writers import write
+from neurofs.running.executors import Processes, Serial
+from neurofs.running.lock import FolderInUse, hold_folder
 
 SMALL = {
     "target": "hand_velocity",
@@ -63,16 +63,16 @@ def read_files(folder):
 
 def test_read_gives_back_what_was_saved(finished):
     folder, comparison = finished
-    assert results.read(folder) == comparison
+    assert comparison.read(folder) == comparison
     assert not list(folder.rglob("*.part"))
 
 
 def test_a_changed_run_is_not_equal(finished, tmp_path):
     _, comparison = finished
-    folder = results.save(comparison, tmp_path / "copy")
+    folder = comparison.save(comparison, tmp_path / "copy")
     text = (folder / "scores.csv").read_text()
     (folder / "scores.csv").write_text(text.replace("corrcoef,knn", "corrcoef,svr", 1))
-    assert results.read(folder) != comparison
+    assert comparison.read(folder) != comparison
 
 
 def test_same_bytes_for_any_number_of_processes(options, finished, tmp_path):
@@ -118,13 +118,13 @@ def test_a_folder_is_no_finished_run_while_it_is_written_again(options, finished
     with pytest.raises(KeyboardInterrupt):
         decode(changed, folder, Counting(stop_after=1))
     with pytest.raises(InputError, match="expected a finished run"):
-        results.read(folder)
+        comparison.read(folder)
     folder = shutil.copytree(finished[0], tmp_path / "saved")
-    monkeypatch.setattr(results, "_to_netcdf", interrupt)
+    monkeypatch.setattr(comparison, "_to_netcdf", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        results.save(finished[1], folder)
+        comparison.save(finished[1], folder)
     with pytest.raises(InputError, match="expected a finished run"):
-        results.read(folder)
+        comparison.read(folder)
 
 
 def interrupt(*_):
@@ -136,7 +136,7 @@ def test_two_runs_do_not_share_a_folder(options, finished, tmp_path):
     with hold_folder(folder), pytest.raises(FolderInUse):
         decode(options, folder, fresh=True)
     assert list((folder / "tasks").iterdir())
-    assert results.read(folder) == finished[1]
+    assert comparison.read(folder) == finished[1]
 
 
 def test_what_a_killed_run_left_half_written_is_removed(options, finished, tmp_path):
@@ -307,7 +307,7 @@ def test_classes_are_decoded_with_a_confusion_matrix(tmp_path):
     assert np.trace(counts) / counts.sum() == pytest.approx(weighted)
     assert found.summary["metric"] == "accuracy"
     assert found.scores["r2"].isna().all()
-    assert results.read(results.save(found, tmp_path / "run")) == found
+    assert comparison.read(comparison.save(found, tmp_path / "run")) == found
 
 
 def toy(n_trials=12, target=None, **changes):

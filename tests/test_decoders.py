@@ -7,10 +7,10 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR as SklearnSVR
 
 from neurofs.decoders import DECODERS, SVR, GradientBoosting, Kalman, Ridge, WienerCascade
-from neurofs.metric_decoders import KernelRidgeMetric, LocalLinear, MetricAverage, SoftKNN
-from neurofs.samples import Samples
-from neurofs.splits import overlap_audit
-from neurofs.tuning import Holdout, best_by_turns, best_of_all, hold_out
+from neurofs.decoders.base import Holdout, best_by_turns, best_of_all, hold_out
+from neurofs.decoders.nearest import KernelRidgeMetric, LocalLinear, MetricAverage, SoftKNN
+from neurofs.features.samples import Samples
+from neurofs.features.splits import overlap_audit
 
 FAST = {
     "gradient_boosting": {"max_trees": 20, "library": "sklearn"},

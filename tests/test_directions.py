@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.cross_decomposition import PLSRegression
 
-from neurofs.directions import find_directions
+from neurofs.metric.directions import find_directions
 
 
 def centered(n_rows, n_columns, seed):

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from batches import wait_for
 
-import neurofs.worker
-from neurofs.errors import UsageError
-from neurofs.execute import Failure, Job, Limits, Processes, Serial, Shared, make_executor
-from neurofs.worker import SINGLE_THREAD, Worker
+import neurofs.running.worker
+from neurofs.ground.errors import UsageError
+from neurofs.running.executors import Failure, Job, Limits, Processes, Serial, Shared, make_executor
+from neurofs.running.worker import SINGLE_THREAD, Worker
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ class Tardy(Worker):
 
 
 def test_a_task_does_not_pay_for_the_one_before_that_was_done_at_the_limit(monkeypatch):
-    ask = neurofs.worker._ask
+    ask = neurofs.running.worker._ask
 
     def ask_and_tell(process, message):
         answer = ask(process, message)
@@ -98,7 +98,7 @@ def test_a_task_does_not_pay_for_the_one_before_that_was_done_at_the_limit(monke
             worker.done.set()
         return answer
 
-    monkeypatch.setattr("neurofs.worker._ask", ask_and_tell)
+    monkeypatch.setattr("neurofs.running.worker._ask", ask_and_tell)
     shared = Shared.pack("", 1)
     with closing(Tardy(Limits(seconds=0.01))) as worker:
         assert worker.call(jobs.add_slowly, shared, 1) == 2
@@ -146,7 +146,7 @@ def test_what_a_task_prints_does_not_disturb(worker):
 def test_a_worker_ends_with_its_parent(tmp_path):
     """The child of a process that is killed must not go on, though it is in the middle of a task."""
     code = (
-        "import jobs; from neurofs.worker import *;"
+        "import jobs; from neurofs.running.worker import *;"
         f"Worker().call(jobs.mark_and_wait, Shared.pack('', {str(tmp_path)!r}), {LONG})"
     )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from dask_cluster import start_cluster, start_worker
 
-from neurofs.batch_config import ClusterOptions
-from neurofs.errors import InputError, UsageError
-from neurofs.execute import Failure, Job, Limits, Serial, Shared
-from neurofs.execute_dask import (
+from neurofs.ground.errors import InputError, UsageError
+from neurofs.running.batch.config import ClusterOptions
+from neurofs.running.dask_executor import (
     MAX_LOSSES,
     Dask,
     call_in_child,
@@ -21,7 +20,8 @@ from neurofs.execute_dask import (
     dismiss_workers,
     make_cluster,
 )
-from neurofs.worker import SINGLE_THREAD, Worker
+from neurofs.running.executors import Failure, Job, Limits, Serial, Shared
+from neurofs.running.worker import SINGLE_THREAD, Worker
 
 pytestmark = [
     pytest.mark.dask,
@@ -106,7 +106,7 @@ PACKED = Shared.pack("", 1).packed
 
 def test_two_threads_of_a_dask_worker_do_not_take_the_same_child(monkeypatch):
     idle = Hasty([Worker()])
-    monkeypatch.setattr("neurofs.execute_dask._idle", defaultdict(list, {Limits(): idle}))
+    monkeypatch.setattr("neurofs.running.dask_executor._idle", defaultdict(list, {Limits(): idle}))
     assert call_in_child(jobs.add, "", PACKED, 1, Limits()) == 2
     idle.taker.join()
     dismiss_workers()

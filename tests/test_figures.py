@@ -2,7 +2,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from neurofs.figures import plot_decoded, plot_weights
+from neurofs.report.figures.readme import plot_decoded, plot_weights
 
 
 def test_the_map_shows_every_weight_and_rings_the_truth(tmp_path):

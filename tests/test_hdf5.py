@@ -4,10 +4,10 @@ import h5py
 import numpy as np
 from writers import write_h5
 
-from neurofs.loaders import demo_path, load
-from neurofs.loaders.hdf5 import read_variables
-from neurofs.simulate import simulate_session
-from neurofs.writers import write
+from neurofs.recordings.readers import demo_path, load
+from neurofs.recordings.readers.hdf5 import read_variables
+from neurofs.recordings.simulate import simulate_session
+from neurofs.recordings.writers import write
 
 COUNTS = np.arange(60, dtype=np.uint8).reshape(20, 3) % 4
 VELOCITY = np.linspace(-1, 1, 40).reshape(20, 2)

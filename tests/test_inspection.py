@@ -5,10 +5,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from neurofs.config import LoadOptions
-from neurofs.inspection import describe, find_warnings, inspect_file, render_text, suggest
-from neurofs.loaders import demo_path
-from neurofs.recording import Recording, Series
+from neurofs.ground.config import LoadOptions
+from neurofs.recordings.quality import describe, find_warnings, inspect_file, render_text, suggest
+from neurofs.recordings.readers import demo_path
+from neurofs.recordings.recording import Recording, Series
 
 
 def series(name, values, rate=10.0, unit="cm/s", **fields):

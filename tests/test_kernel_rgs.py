@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from neurofs.kernel_decoder import KernelRGSDecoder, count_model_rows, needed_memory
-from neurofs.kernel_model import KernelModel
-from neurofs.learned_metric import (
+from neurofs.decoders.kernel_model import KernelModel
+from neurofs.decoders.kernel_rgs import KernelRGSDecoder, count_model_rows, needed_memory
+from neurofs.experiments.reproduce.planted import draw, found
+from neurofs.features.samples import Samples
+from neurofs.metric.learning import (
     DIRECTION_STEP,
     MIXING_STEP,
     _differentiate,
@@ -18,8 +20,6 @@ from neurofs.learned_metric import (
     mix_lags,
     sort_rows,
 )
-from neurofs.reproduce.planted import draw, found
-from neurofs.samples import Samples
 from neurofs.selectors.kernel_rgs import KernelRGS, find_start, weigh_by_rgs
 from neurofs.selectors.rgs import standardised
 
@@ -297,8 +297,8 @@ def test_memory_is_counted_before_the_work(monkeypatch):
     samples, y = windows(400)
     with pytest.raises(ValueError, match=r"needs at least \d+ MB for 396 samples of 20 features"):
         KernelRGSDecoder(memory_limit=1e6).fit(samples, y)
-    monkeypatch.setattr("neurofs.kernel_decoder.CHOOSING_ROWS", 100)
-    monkeypatch.setattr("neurofs.kernel_model.CHOOSING_ROWS", 100)
+    monkeypatch.setattr("neurofs.decoders.kernel_rgs.CHOOSING_ROWS", 100)
+    monkeypatch.setattr("neurofs.decoders.kernel_model.CHOOSING_ROWS", 100)
     few = KernelRGSDecoder(memory_limit=4e6, n_rows=100, n_steps=5, random_state=0).fit(samples, y)
     assert 100 <= len(few._first.rows) < len(samples)
     assert np.isfinite(few.predict(samples)).all()
@@ -306,8 +306,8 @@ def test_memory_is_counted_before_the_work(monkeypatch):
 
 @pytest.mark.parametrize(("n_samples", "n_model"), [(3000, 3000), (4000, 500)])
 def test_the_count_of_memory_holds(n_samples, n_model, monkeypatch):
-    monkeypatch.setattr("neurofs.kernel_decoder.MOST_ROWS", 3500)
-    monkeypatch.setattr("neurofs.kernel_decoder.LANDMARKS", 500)
+    monkeypatch.setattr("neurofs.decoders.kernel_rgs.MOST_ROWS", 3500)
+    monkeypatch.setattr("neurofs.decoders.kernel_rgs.LANDMARKS", 500)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_samples, 40)).astype(np.float32)
     decoder = KernelRGSDecoder(n_steps=2, n_rows=200, random_state=0)
@@ -321,9 +321,9 @@ def test_the_count_of_memory_holds(n_samples, n_model, monkeypatch):
 
 @pytest.mark.parametrize(("m", "n"), [(50_000, 3), (300, 20_000)], ids=["50,000 rows", "20,000 features"])
 def test_long_and_very_wide_data(m, n, monkeypatch):
-    monkeypatch.setattr("neurofs.kernel_decoder.LANDMARKS", 300)
-    monkeypatch.setattr("neurofs.kernel_decoder.CHOOSING_ROWS", 400)
-    monkeypatch.setattr("neurofs.kernel_model.CHOOSING_ROWS", 400)
+    monkeypatch.setattr("neurofs.decoders.kernel_rgs.LANDMARKS", 300)
+    monkeypatch.setattr("neurofs.decoders.kernel_rgs.CHOOSING_ROWS", 400)
+    monkeypatch.setattr("neurofs.decoders.kernel_model.CHOOSING_ROWS", 400)
     X = np.random.default_rng(0).normal(size=(m, n)).astype(np.float32)
     y = np.sin(X[:, 0]) + X[:, 1]
     decoder = KernelRGSDecoder(random_state=0, n_steps=10, n_rows=200).fit(X, y)
@@ -389,8 +389,8 @@ def test_pairs_that_rgs_misses_are_found():
 def test_landmarks_stand_in_for_all_rows(monkeypatch):
     samples, y = windows(900)
     full = KernelRGSDecoder(random_state=0, n_steps=20).fit(samples[:700], y[:700])
-    monkeypatch.setattr("neurofs.kernel_decoder.MOST_ROWS", 500)
-    monkeypatch.setattr("neurofs.kernel_decoder.LANDMARKS", 400)
+    monkeypatch.setattr("neurofs.decoders.kernel_rgs.MOST_ROWS", 500)
+    monkeypatch.setattr("neurofs.decoders.kernel_rgs.LANDMARKS", 400)
     part = KernelRGSDecoder(random_state=0, n_steps=20).fit(samples[:700], y[:700])
     test = samples[710:]
     assert np.corrcoef(full.predict(test), part.predict(test))[0, 1] > 0.98

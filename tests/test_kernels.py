@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import reference
 
-from neurofs import kernels, metric
-from neurofs.samples import Samples
+from neurofs.features.samples import Samples
+from neurofs.metric import loops, neighbors
 
 KINDS = ("random", "tied", "constant", "duplicated", "offset")
 M, N = 30, 7
@@ -36,7 +36,7 @@ def test_query_distances(kind):
     X, _, w = make(kind)
     for m in (1, 2, 3, 4, 5, M):
         samples, out = Samples.from_array(X[:m]), np.empty(m, np.float32)
-        kernels.query_distances(samples.flat, samples.starts, np.float32(w**2), np.float32(X[0]), out)
+        loops.query_distances(samples.flat, samples.starts, np.float32(w**2), np.float32(X[0]), out)
         np.testing.assert_allclose(out, reference.distances(X[:1], X[:m], w)[0], rtol=1e-6)
 
 
@@ -45,13 +45,13 @@ def test_query_distances(kind):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_neighbors_leave_one_out(kind, k, dtype):
     X, Y, w = make(kind)
-    near = metric.find_neighbors(X.astype(dtype), weights=w, k=k)
+    near = neighbors.find_neighbors(X.astype(dtype), weights=w, k=k)
     D, banned = reference.distances(X, X, w), np.eye(M, dtype=bool)
     expected = [reference.nearest(D[i], k, banned[i]) for i in range(M)]
     np.testing.assert_array_equal(near.index, expected)
     np.testing.assert_allclose(near.distance, np.take_along_axis(D, near.index, 1), rtol=1e-5)
     for beta, adaptive in ((0.5, True), (3.0, False)):
-        estimate = metric.soft_knn(near, Y, beta=beta, adaptive=adaptive)
+        estimate = neighbors.soft_knn(near, Y, beta=beta, adaptive=adaptive)
         np.testing.assert_allclose(estimate, reference.soft_knn(D, Y, k, beta, adaptive, banned), atol=1e-5)
 
 
@@ -59,11 +59,11 @@ def test_neighbors_leave_one_out(kind, k, dtype):
 def test_neighbors_of_test_rows(kind):
     X, Y, w = make(kind)
     Q = make(kind, m=10, seed=5)[0]
-    near = metric.find_neighbors(X, Q, weights=w, k=6)
+    near = neighbors.find_neighbors(X, Q, weights=w, k=6)
     D = reference.distances(Q, X, w)
     np.testing.assert_array_equal(near.index, [reference.nearest(d, 6) for d in D])
     expected = reference.soft_knn(D, Y, 4, 0.25, True)
-    np.testing.assert_allclose(metric.soft_knn(near, Y, k=4, beta=0.25), expected, atol=1e-5)
+    np.testing.assert_allclose(neighbors.soft_knn(near, Y, k=4, beta=0.25), expected, atol=1e-5)
 
 
 def test_windows_exclude_what_overlaps_and_trials():
@@ -72,29 +72,29 @@ def test_windows_exclude_what_overlaps_and_trials():
     X = np.asarray(samples, float)
     D = reference.distances(X, X, w)
     for given in (None, groups):
-        near = metric.find_neighbors(samples, weights=w, k=24, groups=given)
+        near = neighbors.find_neighbors(samples, weights=w, k=24, groups=given)
         banned = reference.banned_pairs(samples.starts, samples.span, given)
         for i in range(25):
             expected = reference.nearest(D[i], 24, banned[i])
             assert near.index[i, : near.count[i]].tolist() == expected
             assert not samples.overlaps(i, near.index[i, : near.count[i]]).any()
             assert (near.index[i, near.count[i] :] == -1).all()
-    alone = metric.find_neighbors(samples, weights=w, k=24, exclude="self")
+    alone = neighbors.find_neighbors(samples, weights=w, k=24, exclude="self")
     assert (alone.count == 24).all()
 
 
 def test_a_query_without_neighbors_gets_nan():
-    near = metric.find_neighbors(np.eye(4), k=2, groups=[1, 1, 1, 1])
+    near = neighbors.find_neighbors(np.eye(4), k=2, groups=[1, 1, 1, 1])
     assert (near.count == 0).all()
-    assert np.isnan(metric.soft_knn(near, np.ones(4))).all()
-    assert np.isnan(metric.local_linear(near, np.ones(4))).all()
+    assert np.isnan(neighbors.soft_knn(near, np.ones(4))).all()
+    assert np.isnan(neighbors.local_linear(near, np.ones(4))).all()
 
 
 def test_equal_distances_give_the_mean():
     X = np.vstack([np.zeros(3), np.eye(3)])
-    near = metric.find_neighbors(X[1:], X[:1], k=3)
+    near = neighbors.find_neighbors(X[1:], X[:1], k=3)
     for adaptive in (True, False):
-        assert metric.soft_knn(near, [1.0, 2.0, 6.0], beta=1e-3, adaptive=adaptive)[0, 0] == pytest.approx(
+        assert neighbors.soft_knn(near, [1.0, 2.0, 6.0], beta=1e-3, adaptive=adaptive)[0, 0] == pytest.approx(
             3.0
         )
 
@@ -104,20 +104,22 @@ def test_equal_distances_give_the_mean():
 def test_local_linear(kind, k):
     X, Y, w = make(kind)
     Q = make(kind, m=6, seed=5)[0]
-    near = metric.find_neighbors(X, Q, weights=w, k=k)
+    near = neighbors.find_neighbors(X, Q, weights=w, k=k)
     expected = reference.local_linear(Q, X, w, Y, k, 0.5, True, 0.05)
-    np.testing.assert_allclose(metric.local_linear(near, Y, ridge=0.05), expected, atol=2e-4)
-    table = metric.pairwise_distances(X, weights=w)
-    np.testing.assert_allclose(metric.local_linear(near, Y, ridge=0.05, pairwise=table), expected, atol=2e-3)
+    np.testing.assert_allclose(neighbors.local_linear(near, Y, ridge=0.05), expected, atol=2e-4)
+    table = neighbors.pairwise_distances(X, weights=w)
+    np.testing.assert_allclose(
+        neighbors.local_linear(near, Y, ridge=0.05, pairwise=table), expected, atol=2e-3
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_pairwise_distances(kind):
     X, _, w = make(kind)
-    D = metric.pairwise_distances(X, weights=w)
+    D = neighbors.pairwise_distances(X, weights=w)
     np.testing.assert_allclose(D, reference.distances(X, X, w), rtol=1e-5, atol=1e-3)
     assert (np.diag(D) == 0).all()
-    cross = metric.pairwise_distances(X[:5], X, weights=w)
+    cross = neighbors.pairwise_distances(X[:5], X, weights=w)
     np.testing.assert_allclose(cross, D[:5], rtol=1e-5, atol=1e-3)
 
 
@@ -125,11 +127,9 @@ def slope_of(samples, Y, i, w, k, beta, adaptive, dtype=np.float64):
     flat, w2 = samples.flat.astype(dtype), (w * w).astype(dtype)
     d, slope = np.empty(len(samples), dtype), np.zeros(samples.n_features, dtype)
     x = flat[samples.starts[i] : samples.starts[i] + samples.n_features]
-    kernels.query_distances(flat, samples.starts, w2, x, d)
+    loops.query_distances(flat, samples.starts, w2, x, d)
     groups = np.arange(len(samples))
-    loss = kernels.rgs_slope(
-        flat, samples.starts, groups, samples.span, Y, i, d, w2, k, beta, adaptive, slope
-    )
+    loss = loops.rgs_slope(flat, samples.starts, groups, samples.span, Y, i, d, w2, k, beta, adaptive, slope)
     return slope, loss
 
 
@@ -160,7 +160,7 @@ def test_slopes_of_several_rows_add_up():
     X, banned = np.asarray(samples, float), reference.banned_pairs(samples.starts, samples.span)
     rows, slope, w2 = np.array([3, 0, 17, 9, 21]), np.empty(12, np.float32), np.float32(w**2)
     groups = np.arange(25)
-    loss = kernels.rgs_slopes(
+    loss = loops.rgs_slopes(
         samples.flat, samples.starts, groups, samples.span, Y, rows, 6, 0.5, True, w2, slope
     )
     expected = sum(reference.rgs_slope(w, X, Y, i, 6, 0.5, True, banned) for i in rows)
@@ -177,7 +177,7 @@ def test_epoch(batch, adaptive):
     order = np.random.default_rng(0).permutation(25)
     got, beta = w.copy(), 0.5 if adaptive else 4.0
     groups = np.arange(25)
-    kernels.rgs_epoch(
+    loops.rgs_epoch(
         samples.flat, samples.starts, groups, samples.span, Y, order, batch, 6, beta, adaptive, 0.1, 0.5, got
     )
     expected = reference.rgs_epoch(X, Y, order, batch, 6, beta, adaptive, 0.1, 0.5, w, banned)
@@ -190,7 +190,7 @@ def test_epoch(batch, adaptive):
 def test_sks(kind, k):
     X, Y, _ = make(kind)
     expected = reference.sks(X, Y, k, 0.5, True, np.eye(M, dtype=bool))
-    np.testing.assert_allclose(metric.sks_scores(X, Y, k=k), expected, rtol=1e-6)
+    np.testing.assert_allclose(neighbors.sks_scores(X, Y, k=k), expected, rtol=1e-6)
 
 
 def test_sks_of_windows():
@@ -198,7 +198,7 @@ def test_sks_of_windows():
     banned = reference.banned_pairs(samples.starts, samples.span)
     expected = reference.sks(np.asarray(samples, float), Y, 6, 2.0, False, banned)
     np.testing.assert_allclose(
-        metric.sks_scores(samples, Y, k=6, beta=2.0, adaptive=False), expected, rtol=1e-6
+        neighbors.sks_scores(samples, Y, k=6, beta=2.0, adaptive=False), expected, rtol=1e-6
     )
 
 
@@ -208,32 +208,32 @@ def test_sks_of_windows():
 def test_prefix_curve(kind, sizes, weighted):
     X, Y, w = make(kind, n=20)
     Q, order = make(kind, m=9, n=20, seed=5)[0], np.random.default_rng(2).permutation(20)
-    got = metric.prefix_curve(X, Y, Q, order=order, sizes=sizes, weights=w if weighted else None, k=5)
+    got = neighbors.prefix_curve(X, Y, Q, order=order, sizes=sizes, weights=w if weighted else None, k=5)
     expected = reference.prefix_curve(X, Y, Q, order, sizes, w if weighted else np.ones(20), 5, 0.5, True)
     np.testing.assert_allclose(got, expected, atol=1e-4)
 
 
 def test_prefix_curve_leaving_out():
     samples, Y, w = windows()
-    got = metric.prefix_curve(samples, Y, order=np.arange(12), sizes=[4, 12], weights=w, k=6)
-    near = metric.find_neighbors(samples, weights=w, k=6)
-    np.testing.assert_allclose(got[1], metric.soft_knn(near, Y), atol=1e-6)
+    got = neighbors.prefix_curve(samples, Y, order=np.arange(12), sizes=[4, 12], weights=w, k=6)
+    near = neighbors.find_neighbors(samples, weights=w, k=6)
+    np.testing.assert_allclose(got[1], neighbors.soft_knn(near, Y), atol=1e-6)
 
 
 def test_prefix_sizes_must_ascend():
     with pytest.raises(ValueError, match="ascend"):
-        metric.prefix_curve(np.eye(4), np.ones(4), order=np.arange(4), sizes=[2, 2], k=1)
+        neighbors.prefix_curve(np.eye(4), np.ones(4), order=np.arange(4), sizes=[2, 2], k=1)
 
 
 def all_results(samples, Y, w):
-    near = metric.find_neighbors(samples, weights=w, k=6)
-    curve = metric.prefix_curve(samples, Y, order=np.arange(w.size), sizes=[1, 5, w.size], weights=w, k=6)
+    near = neighbors.find_neighbors(samples, weights=w, k=6)
+    curve = neighbors.prefix_curve(samples, Y, order=np.arange(w.size), sizes=[1, 5, w.size], weights=w, k=6)
     parts = (
         near.index,
         near.distance,
-        metric.local_linear(near, Y),
+        neighbors.local_linear(near, Y),
         curve,
-        metric.sks_scores(samples, Y, k=6),
+        neighbors.sks_scores(samples, Y, k=6),
     )
     return b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
 
@@ -261,7 +261,7 @@ def test_read_only_and_memory_mapped_input(tmp_path):
 def test_numbers_far_from_zero_keep_their_distances():
     rng = np.random.default_rng(0)
     X = rng.integers(-8, 9, (40, 6)) / 8
-    near, far = metric.find_neighbors(X, k=10), metric.find_neighbors(X + 4096, k=10)
+    near, far = neighbors.find_neighbors(X, k=10), neighbors.find_neighbors(X + 4096, k=10)
     np.testing.assert_array_equal(near.index, far.index)
     np.testing.assert_array_equal(near.distance, far.distance)
 
@@ -270,7 +270,7 @@ def test_centering_serves_windows_of_any_phase():
     rng = np.random.default_rng(0)
     counts = rng.integers(0, 3, (20, 2)) + np.array([1000.0, -500.0])
     samples = Samples.from_counts(counts, 3)
-    train, test = metric.centered(samples[5:], samples[:4])
+    train, test = neighbors.centered(samples[5:], samples[:4])
     assert np.abs(train.flat).max() < 10
     a, b = np.asarray(samples, float), np.vstack([np.asarray(test), np.asarray(train)])
     np.testing.assert_array_equal(

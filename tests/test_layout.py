@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurofs.config import LoadOptions
-from neurofs.errors import InputError
-from neurofs.loaders.layout import interpret
-from neurofs.loaders.variables import Variables
-from neurofs.recording import Recording
+from neurofs.ground.config import LoadOptions
+from neurofs.ground.errors import InputError
+from neurofs.recordings.readers.layout import interpret
+from neurofs.recordings.readers.variables import Variables
+from neurofs.recordings.recording import Recording
 
 COUNTS = np.arange(60).reshape(20, 3) % 4
 VELOCITY = np.linspace(-1, 1, 40).reshape(20, 2)

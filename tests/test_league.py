@@ -3,14 +3,21 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import Ridge as SklearnRidge
 
-from neurofs.bench import league
-from neurofs.bench.league import ROWS, coverage, run_league, run_problem
-from neurofs.bench.league_table import GOALS, KERNEL_RGS, RIVALS, league_rows, render_league, summarise
-from neurofs.bench.recordings import RECORDINGS, Problem
-from neurofs.errors import UsageError
-from neurofs.kernel_decoder import KernelRGSDecoder
-from neurofs.samples import Samples
-from neurofs.tuning import hold_out
+from neurofs.decoders.base import hold_out
+from neurofs.decoders.kernel_rgs import KernelRGSDecoder
+from neurofs.experiments.bench import league
+from neurofs.experiments.bench.league import ROWS, coverage, run_league, run_problem
+from neurofs.experiments.bench.league_table import (
+    GOALS,
+    KERNEL_RGS,
+    RIVALS,
+    league_rows,
+    render_league,
+    summarise,
+)
+from neurofs.experiments.bench.recordings import RECORDINGS, Problem
+from neurofs.features.samples import Samples
+from neurofs.ground.errors import UsageError
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +171,7 @@ def test_every_promise_is_a_row():
 
 def test_the_network_learns(problem):
     pytest.importorskip("torch")
-    from neurofs.bench.lstm import LSTM
+    from neurofs.experiments.bench.lstm import LSTM
 
     decoder = LSTM(problem.n_channels, sizes=(6, 8), max_epochs=200)
     decoder.fit(problem.samples[:150], problem.y[:150])

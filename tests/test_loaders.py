@@ -9,9 +9,9 @@ import pytest
 import scipy.io
 from writers import write_h5, write_npz, write_text
 
-from neurofs.config import LoadOptions
-from neurofs.loaders import FORMATS, load
-from neurofs.recording import InvalidRecording
+from neurofs.ground.config import LoadOptions
+from neurofs.recordings.readers import FORMATS, load
+from neurofs.recordings.recording import InvalidRecording
 
 COUNTS = np.arange(60, dtype=np.uint8).reshape(20, 3) % 4
 VELOCITY = np.linspace(-1, 1, 40).reshape(20, 2)
@@ -76,8 +76,8 @@ def test_an_invalid_recording_keeps_its_draft_and_all_problems(tmp_path):
 
 def test_importing_the_loaders_imports_no_format():
     code = (
-        "import sys, neurofs.loaders; "
-        "print([m for m in ('h5py', 'scipy.io', 'neo', 'neurofs.loaders.layout') if m in sys.modules])"
+        "import sys, neurofs.recordings.readers; "
+        "print([m for m in ('h5py', 'scipy.io', 'neo', 'neurofs.recordings.readers.layout') if m in sys.modules])"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
@@ -87,7 +87,7 @@ def test_every_format_has_a_module_that_reads():
     import importlib
 
     for module in set(FORMATS.values()):
-        assert callable(importlib.import_module(f"neurofs.loaders.{module}").read)
+        assert callable(importlib.import_module(f"neurofs.recordings.readers.{module}").read)
 
 
 @pytest.mark.shared_data

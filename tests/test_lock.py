@@ -14,11 +14,11 @@ from types import SimpleNamespace
 import pytest
 from batches import wait_for
 
-from neurofs.errors import InputError
-from neurofs.events import EventLog, read_events, write_log
-from neurofs.lock import FolderInUse, _remove_stale, _start_of, hold_folder
-from neurofs.progress import LiveProgress, Progress, open_progress
-from neurofs.results import remove_parts
+from neurofs.comparison.comparison import remove_parts
+from neurofs.ground.errors import InputError
+from neurofs.running.events import EventLog, read_events, write_log
+from neurofs.running.lock import FolderInUse, _remove_stale, _start_of, hold_folder
+from neurofs.running.progress import LiveProgress, Progress, open_progress
 
 
 def write_lock(folder, **changes):
@@ -170,7 +170,7 @@ def test_lines_are_plain_where_there_is_no_terminal():
 
 def test_time_left_counts_sessions_not_yet_looked_at(monkeypatch):
     clock = SimpleNamespace(monotonic=lambda: 100.0)
-    monkeypatch.setattr("neurofs.progress.time", clock)
+    monkeypatch.setattr("neurofs.running.progress.time", clock)
     view = Progress(io.StringIO())
     view.plan_sessions(3)
     view.plan_tasks(10)

@@ -12,9 +12,9 @@ import scipy.io
 import scipy.sparse
 from writers import write_mat73
 
-from neurofs.errors import InputError
-from neurofs.loaders import load
-from neurofs.loaders.matlab import read_variables
+from neurofs.ground.errors import InputError
+from neurofs.recordings.readers import load
+from neurofs.recordings.readers.matlab import read_variables
 
 COUNTS = np.arange(60, dtype=np.uint8).reshape(3, 20) % 4
 VELOCITY = np.linspace(-1, 1, 40).reshape(2, 20)

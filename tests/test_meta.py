@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from neurofs.samples import Samples
+from neurofs.features.samples import Samples
 from neurofs.selectors import SELECTORS, InfoGain
 from neurofs.selectors.meta import QualityMap, describe_features
 from neurofs.selectors.mufasa import Mufasa, draw_near

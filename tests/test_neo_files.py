@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from writers import write_nev
 
-from neurofs.errors import InputError
-from neurofs.loaders import load, neo_files
+from neurofs.ground.errors import InputError
+from neurofs.recordings.readers import load, neo_files
 
 SPIKES = [(3000, 1, 1), (6000, 2, 0), (9000, 1, 1), (12000, 1, 2)]
 

@@ -13,11 +13,11 @@ pynwb = pytest.importorskip(
 from pynwb.behavior import CompassDirection, Position, SpatialSeries  # noqa: E402
 from pynwb.epoch import TimeIntervals  # noqa: E402
 
-from neurofs.errors import InputError, UsageError  # noqa: E402
-from neurofs.loaders import load  # noqa: E402
-from neurofs.simulate import simulate_session  # noqa: E402
-from neurofs.tensor import build_tensor  # noqa: E402
-from neurofs.writers import write  # noqa: E402
+from neurofs.features.tensor import build_tensor  # noqa: E402
+from neurofs.ground.errors import InputError, UsageError  # noqa: E402
+from neurofs.recordings.readers import load  # noqa: E402
+from neurofs.recordings.simulate import simulate_session  # noqa: E402
+from neurofs.recordings.writers import write  # noqa: E402
 
 START = datetime.datetime(2024, 5, 1, tzinfo=datetime.UTC)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from neurofs.samples import Samples
+from neurofs.features.samples import Samples
 from neurofs.selectors import Pairs
 from neurofs.selectors.pairs import NORMAL_QUARTILE, survey_pairs
 

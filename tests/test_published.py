@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from neurofs.config import RunOptions
-from neurofs.published import check_claims
-from neurofs.results import Comparison
+from neurofs.comparison.comparison import Comparison
+from neurofs.comparison.published import check_claims
+from neurofs.ground.config import RunOptions
 
 SIZES = (1, 2, 4, 12)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 import neurofs
-from neurofs.cli import main
-from neurofs.simulate import simulate_session
-from neurofs.writers import write
+from neurofs.commands.main import main
+from neurofs.recordings.simulate import simulate_session
+from neurofs.recordings.writers import write
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 

@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from neurofs.errors import InputError
-from neurofs.recording import InvalidRecording, Recording, Series, find_gaps
+from neurofs.ground.errors import InputError
+from neurofs.recordings.recording import InvalidRecording, Recording, Series, find_gaps
 
 
 def trials(*pairs):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from neurofs.features.tensor import build_tensor, map_features, to_samples
+from neurofs.recordings.simulate import map_truth, simulate_session
 from neurofs.selectors import RGS, SKS, CorrCoef, InfoGain, Pairs
-from neurofs.simulate import map_truth, simulate_session
-from neurofs.tensor import build_tensor, map_features, to_samples
 
 
 @pytest.fixture(scope="module")

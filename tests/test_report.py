@@ -10,13 +10,13 @@ import xarray as xr
 from click.testing import CliRunner
 from comparisons import HOSTILE, make_comparison
 
-from neurofs.cli import main
-from neurofs.config import RunOptions
-from neurofs.methods_text import write_bibtex, write_methods
-from neurofs.report import render, render_index, save_figures, write_report
-from neurofs.report_data import encode_json, pack_maps
-from neurofs.results import save
-from neurofs.summary import SCHEMA
+from neurofs.commands.main import main
+from neurofs.comparison.comparison import save
+from neurofs.comparison.summary import SCHEMA
+from neurofs.ground.config import RunOptions
+from neurofs.report.data import encode_json, pack_maps
+from neurofs.report.methods_text import write_bibtex, write_methods
+from neurofs.report.page import render, render_index, save_figures, write_report
 
 CASES = {
     "usual": {},
@@ -146,7 +146,7 @@ def test_a_large_session_makes_a_small_page():
 def test_too_many_ranks_are_cut_to_the_first_repeat(monkeypatch):
     comparison = make_comparison(n_repeats=3)
     assert pack_maps(comparison)["n_folds"] == 15
-    monkeypatch.setattr("neurofs.report_data.MAX_RANKS", 100)
+    monkeypatch.setattr("neurofs.report.data.MAX_RANKS", 100)
     assert pack_maps(comparison)["n_folds"] == 5
 
 

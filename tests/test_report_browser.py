@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from neurofs.feature_maps import mean_weights
-from neurofs.methods_text import write_methods
-from neurofs.results import read
+from neurofs.comparison.comparison import read
+from neurofs.report.feature_maps import mean_weights
+from neurofs.report.methods_text import write_methods
 
 pytestmark = pytest.mark.browser
 

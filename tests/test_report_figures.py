@@ -7,7 +7,7 @@ import pytest
 from comparisons import make_comparison
 from matplotlib.figure import Figure
 
-from neurofs.feature_maps import (
+from neurofs.report.feature_maps import (
     count_channels,
     describe_channels,
     find_n,
@@ -17,13 +17,13 @@ from neurofs.feature_maps import (
     share_by_kind,
     weigh_lags,
 )
-from neurofs.figures_maps import draw_lags, draw_positions, draw_top_maps, draw_weight_maps
-from neurofs.figures_scores import draw_confusion, draw_curves, draw_null, draw_stability, draw_wins
-from neurofs.figures_session import draw_raster, draw_traces
-from neurofs.methods_text import write_methods
-from neurofs.palette import LABELS, THEME, find_key
-from neurofs.pictures import Table
-from neurofs.report import MARKERS, render, show_table
+from neurofs.report.figures.maps import draw_lags, draw_positions, draw_top_maps, draw_weight_maps
+from neurofs.report.figures.scores import draw_confusion, draw_curves, draw_null, draw_stability, draw_wins
+from neurofs.report.figures.session import draw_raster, draw_traces
+from neurofs.report.methods_text import write_methods
+from neurofs.report.page import MARKERS, render, show_table
+from neurofs.report.palette import LABELS, THEME, find_key
+from neurofs.report.pictures import Table
 from neurofs.selectors import SELECTORS
 
 # What figures draw

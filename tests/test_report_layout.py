@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from comparisons import HOSTILE, make_comparison
 
-from neurofs.errors import printable
-from neurofs.report import render, render_index
+from neurofs.ground.errors import printable
+from neurofs.report.page import render, render_index
 
 pytestmark = pytest.mark.browser
 

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from comparisons import make_comparison
 
-from neurofs.feature_maps import describe_channels
-from neurofs.report import format_number, render_index
-from neurofs.results import read
+from neurofs.comparison.comparison import read
+from neurofs.report.feature_maps import describe_channels
+from neurofs.report.page import format_number, render_index
 
 pytestmark = pytest.mark.browser
 

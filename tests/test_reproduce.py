@@ -4,10 +4,10 @@ import numba
 import numpy as np
 import pytest
 
-from neurofs.bench.recordings import RECORDINGS, Problem
-from neurofs.errors import InputError, UsageError
-from neurofs.reproduce import navot2005, planted, prefixes, reproduce
-from neurofs.samples import Samples
+from neurofs.experiments.bench.recordings import RECORDINGS, Problem
+from neurofs.experiments.reproduce import navot2005, planted, prefixes, reproduce
+from neurofs.features.samples import Samples
+from neurofs.ground.errors import InputError, UsageError
 
 pytestmark = pytest.mark.skipif(
     bool(numba.config.DISABLE_JIT), reason="slow uncompiled; test_kernels checks the kernels that way"

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from neurofs.cli import main
-from neurofs.errors import UsageError
-from neurofs.execute import Serial
-from neurofs.reproduce import (
+from neurofs.commands.main import main
+from neurofs.experiments.reproduce import (
     EXPERIMENTS,
     count_repetitions,
     ebfs,
     find_experiment,
     meta_features,
 )
-from neurofs.reproduce import index as index_of_all
-from neurofs.reproduce import transfer as transfer_days
-from neurofs.reproduce.index import Outcome, render_page, run_all
+from neurofs.experiments.reproduce import index as index_of_all
+from neurofs.experiments.reproduce import transfer as transfer_days
+from neurofs.experiments.reproduce.index import Outcome, render_page, run_all
+from neurofs.ground.errors import UsageError
+from neurofs.running.executors import Serial
 from neurofs.selectors.filters import InfoGain
 
 # ---------------------------------------------------------------------------------------- the experiments

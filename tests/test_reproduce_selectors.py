@@ -6,8 +6,8 @@ import pytest
 from click.testing import CliRunner
 from scipy.stats import norm
 
-from neurofs.cli import main
-from neurofs.reproduce import direction, peaking, save_figure, xor
+from neurofs.commands.main import main
+from neurofs.experiments.reproduce import direction, peaking, save_figure, xor
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from neurofs.errors import InputError
-from neurofs.reproduce import (
+from neurofs.experiments.reproduce import (
     focus,
     focus_direction,
     list_claims,
@@ -14,6 +13,7 @@ from neurofs.reproduce import (
     reproduce,
     save_figure,
 )
+from neurofs.ground.errors import InputError
 
 
 @pytest.fixture(scope="module")

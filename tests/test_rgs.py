@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from neurofs.samples import Samples
+from neurofs.features.samples import Samples
 from neurofs.selectors import RGS
 
 pytestmark = pytest.mark.skipif(

@@ -9,7 +9,8 @@ import reference_selectors as slow
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GroupKFold, KFold
 
-from neurofs.samples import Samples
+from neurofs.features.samples import Samples
+from neurofs.features.splits import BlockedKFold
 from neurofs.selectors import (
     SKS,
     BackwardElimination,
@@ -23,7 +24,6 @@ from neurofs.selectors import (
     Simba,
 )
 from neurofs.selectors.margin import find_margins
-from neurofs.splits import BlockedKFold
 
 KINDS = ("random", "tied", "constant column", "duplicate columns", "duplicate rows", "offset")
 
@@ -193,14 +193,13 @@ def test_simba_goes_up_the_gradient():
     h, w = 1e-5, np.arange(2, 7) / 4
     i = 7
     order = np.array([i])
-    from neurofs import kernels, kernels_margin
+    from neurofs.metric import loops
+    from neurofs.selectors import loops_margin
 
     samples, got = Samples.from_array(X), w.copy()
     d, groups = np.empty(len(X), np.float32), np.arange(len(X))
-    kernels.query_distances(
-        samples.flat, samples.starts, np.float32(w**2), samples.flat[5 * i : 5 * i + 5], d
-    )
-    kernels_margin.simba_step(samples.flat, samples.starts, groups, 0, y, order[0], d, True, 1.5, 1.0, got)
+    loops.query_distances(samples.flat, samples.starts, np.float32(w**2), samples.flat[5 * i : 5 * i + 5], d)
+    loops_margin.simba_step(samples.flat, samples.starts, groups, 0, y, order[0], d, True, 1.5, 1.0, got)
     for f in range(5):
         up, down = w + h * (np.arange(5) == f), w - h * (np.arange(5) == f)
         values = [slow.utility(slow.margin(X, y, v, i, banned), "sigmoid", 1.5) for v in (up, down)]

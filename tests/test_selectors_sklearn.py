@@ -10,8 +10,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from neurofs.classifiers import OneNNClassifier, SoftKNNClassifier
-from neurofs.samples import Samples
+from neurofs.decoders.classifiers import OneNNClassifier, SoftKNNClassifier
+from neurofs.features.samples import Samples
 from neurofs.selectors import RGS, SELECTORS, ForwardSelection, GFlip, ReliefF, Selector, Simba
 from neurofs.selectors.catalog import describe_selectors, render_selectors
 

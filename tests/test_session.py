@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from neurofs.loaders import demo_path, load
-from neurofs.recording import Recording, Series
-from neurofs.results import _to_netcdf
-from neurofs.session import describe_session
-from neurofs.simulate import simulate_session
-from neurofs.tensor import build_tensor
+from neurofs.comparison.comparison import _to_netcdf
+from neurofs.comparison.session import describe_session
+from neurofs.features.tensor import build_tensor
+from neurofs.recordings.readers import demo_path, load
+from neurofs.recordings.recording import Recording, Series
+from neurofs.recordings.simulate import simulate_session
 
 
 def smooth_velocity(duration=20.0, rate=100.0):

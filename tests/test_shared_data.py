@@ -8,9 +8,9 @@ import pytest
 import scipy.io
 from click.testing import CliRunner
 
-from neurofs.cli import main
-from neurofs.loaders import load
-from neurofs.tensor import build_tensor, to_samples
+from neurofs.commands.main import main
+from neurofs.features.tensor import build_tensor, to_samples
+from neurofs.recordings.readers import load
 
 pytestmark = pytest.mark.shared_data
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr
 
-from neurofs.errors import UsageError
-from neurofs.loaders import demo_path, load
-from neurofs.simulate import map_truth, simulate_session
-from neurofs.tensor import build_tensor
-from neurofs.writers import write
+from neurofs.features.tensor import build_tensor
+from neurofs.ground.errors import UsageError
+from neurofs.recordings.readers import demo_path, load
+from neurofs.recordings.simulate import map_truth, simulate_session
+from neurofs.recordings.writers import write
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold, cross_val_score
 
-from neurofs.samples import Samples
-from neurofs.splits import BlockedKFold, overlap_audit
+from neurofs.features.samples import Samples
+from neurofs.features.splits import BlockedKFold, overlap_audit
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from neurofs import stats
+from neurofs.comparison import stats
 
 
 def test_without_overlap_the_corrected_test_is_the_paired_t_test():

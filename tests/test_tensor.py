@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neurofs.errors import UsageError
-from neurofs.recording import Recording, Series
-from neurofs.tensor import build_tensor, map_features, to_samples
+from neurofs.features.tensor import build_tensor, map_features, to_samples
+from neurofs.ground.errors import UsageError
+from neurofs.recordings.recording import Recording, Series
 
 MICROSECOND = 1e-6
 

@@ -9,12 +9,8 @@ import pytest
 import reference_selectors
 from click.testing import CliRunner
 
-from neurofs.cli import main
-from neurofs.config import TensorOptions
-from neurofs.errors import UsageError
-from neurofs.recording import Recording, Series
-from neurofs.simulate import simulate_session
-from neurofs.transfer import (
+from neurofs.commands.main import main
+from neurofs.comparison.transfer import (
     METHODS,
     learn_quality,
     rank_correlation,
@@ -23,7 +19,11 @@ from neurofs.transfer import (
     transfer,
     view_session,
 )
-from neurofs.writers import write
+from neurofs.ground.config import TensorOptions
+from neurofs.ground.errors import UsageError
+from neurofs.recordings.recording import Recording, Series
+from neurofs.recordings.simulate import simulate_session
+from neurofs.recordings.writers import write
 
 OPTIONS = TensorOptions(target="hand_velocity", n_lags=4)
 

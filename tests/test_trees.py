@@ -6,10 +6,10 @@ import reference_trees
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
 
-from neurofs.samples import Samples
+from neurofs.features.samples import Samples
+from neurofs.features.splits import overlap_audit
 from neurofs.selectors import EBFS
 from neurofs.selectors.trees import split_rows
-from neurofs.splits import overlap_audit
 
 
 def small(seed):

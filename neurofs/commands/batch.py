@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from neurofs.errors import UsageError, printable, quoted
+from neurofs.ground.errors import UsageError, printable, quoted
 
 __all__ = ["batch_command"]
 
@@ -61,9 +61,9 @@ def batch_command(
       neurofs batch spring.toml --task-timeout 30m --memory-limit 4GB
       neurofs batch spring.toml --scheduler tcp://node1:8786
     """
-    from neurofs.batch_config import read_batch_file
-    from neurofs.execute import count_jobs
-    from neurofs.worker import Limits
+    from neurofs.running.batch.config import read_batch_file
+    from neurofs.running.executors import count_jobs
+    from neurofs.running.worker import Limits
 
     config = read_batch_file(pipeline)
     out = out or Path(config.batch.out or Path("reports") / config.path.stem)
@@ -82,8 +82,8 @@ def _run(
     config: Any, out: Path, executor: Any, limits: Any, fresh: bool, keep_going: bool, as_json: bool
 ) -> None:
     """Run the batch, say how it ended, and leave with the exit code that belongs to it."""
-    from neurofs.batch import run_batch
-    from neurofs.progress import open_progress
+    from neurofs.running.batch.coordinator import run_batch
+    from neurofs.running.progress import open_progress
 
     command = shlex.join(["neurofs", *sys.argv[1:]])
     try:
@@ -108,7 +108,7 @@ def _run(
 
 
 def _describe(outcome: Any) -> dict[str, Any]:
-    from neurofs.batch import describe_states
+    from neurofs.running.batch.coordinator import describe_states
 
     return {
         "out": str(outcome.out),
@@ -133,7 +133,7 @@ def _make_executor(
     config: Any, kind: str | None, scheduler: str | None, jobs: int | None, limits: Any
 ) -> Any:
     """Return the executor that was asked for."""
-    from neurofs.execute import Processes, Serial, count_jobs
+    from neurofs.running.executors import Processes, Serial, count_jobs
 
     clustered = scheduler is not None or config.cluster is not None
     kind = kind or ("dask" if clustered else "processes")
@@ -147,13 +147,13 @@ def _make_executor(
         return Serial()
     if kind == "processes":
         return Processes(count_jobs(jobs), limits)
-    from neurofs.execute_dask import connect_dask
+    from neurofs.running.dask_executor import connect_dask
 
     return connect_dask(count_jobs(jobs), limits, scheduler, config.cluster)
 
 
 def _print_plan(config: Any, out: Path, limits: Any, n_jobs: int, as_json: bool) -> None:
-    from neurofs.batch_plan import describe_plan, plan_batch, render_plan
+    from neurofs.running.batch.plan import describe_plan, plan_batch, render_plan
 
     plan = describe_plan(list(plan_batch(config, out, limits)), n_jobs)
     click.echo(json.dumps(plan, indent=2) if as_json else render_plan(plan))

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from neurofs.commands.options import RunCommand, read_given
-from neurofs.errors import InputError, NeurofsError, UsageError, printable, quoted
+from neurofs.ground.errors import InputError, NeurofsError, UsageError, printable, quoted
 
 __all__ = ["decode_command"]
 
@@ -86,11 +86,11 @@ def _try(
 
 def _decode(options: Any, folder: Path, jobs: int | None, fresh: bool, quiet: bool) -> Any:
     """Decode one session, and print the summary unless asked to be quiet."""
-    from neurofs.execute import make_executor
-    from neurofs.headline import render_summary
+    from neurofs.comparison.headline import render_summary
     from neurofs.pipeline import decode
-    from neurofs.progress import open_progress
-    from neurofs.report import write_report
+    from neurofs.report.page import write_report
+    from neurofs.running.executors import make_executor
+    from neurofs.running.progress import open_progress
 
     command = shlex.join(["neurofs", *sys.argv[1:]])
     try:
@@ -110,8 +110,8 @@ def _decode(options: Any, folder: Path, jobs: int | None, fresh: bool, quiet: bo
 
 def _write_index(entries: list[dict[str, Any]], folder: Path, quiet: bool) -> None:
     """Write the page that lists all sessions."""
-    from neurofs.report import render_index
-    from neurofs.results import make_folder, write_atomically
+    from neurofs.comparison.comparison import make_folder, write_atomically
+    from neurofs.report.page import render_index
 
     path = write_atomically(make_folder(folder) / "index.html", render_index(entries))
     if not quiet:
@@ -120,8 +120,8 @@ def _write_index(entries: list[dict[str, Any]], folder: Path, quiet: bool) -> No
 
 def _make_options(session: Path | None, values: dict[str, Any]) -> Any:
     """Return the options of a run: those of its file, overruled by those of the command line."""
-    from neurofs.config import RunOptions, given_options, make_options, read_session_file
-    from neurofs.loaders import demo_path
+    from neurofs.ground.config import RunOptions, given_options, make_options, read_session_file
+    from neurofs.recordings.readers import demo_path
 
     if session is None:
         return make_options(RunOptions, {"target": "hand_velocity"} | values | {"file": str(demo_path())})

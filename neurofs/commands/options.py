@@ -18,7 +18,7 @@ class OptionsCommand(click.Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the command's own options and those of the settings, ``--help`` last."""
-        from neurofs import config
+        from neurofs.ground import config
 
         own = super().get_params(ctx)
         taken = {param.name for param in own}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from neurofs.errors import printable
+from neurofs.ground.errors import printable
 
 __all__ = ["report_command"]
 
@@ -35,7 +35,7 @@ def report_command(runs: tuple[Path, ...], out: Path | None, figures: str | None
       neurofs report reports/day1 reports/day2 --out reports/index.html
       neurofs report reports
     """
-    from neurofs.run_folders import find_runs, rebuild, rebuild_all
+    from neurofs.running.run_folders import find_runs, rebuild, rebuild_all
 
     folders = [folder for run in runs for folder in find_runs(run)]
     if folders == list(runs) and len(folders) == 1:

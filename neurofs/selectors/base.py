@@ -16,7 +16,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from neurofs.samples import Samples
+from neurofs.features.samples import Samples
 from neurofs.selectors.units import Units, group_weights
 
 __all__ = ["Selector", "SetSelector"]

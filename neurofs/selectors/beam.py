@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from neurofs.samples import Samples
+from neurofs.features.samples import Samples
+from neurofs.features.splits import split_off
 from neurofs.selectors.base import SetSelector
 from neurofs.selectors.memory import check_memory, memory_limit
 from neurofs.selectors.subsets import AnyEstimator, Cut, LeastSquares, Logistic, Neighbors, SubsetModel
 from neurofs.selectors.targets import EstimatorSelector
 from neurofs.selectors.units import Units
-from neurofs.splits import split_off
 
 __all__ = ["OrderedFS", "Rung", "StandardWrap"]
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from neurofs import kernels_sets
-from neurofs.samples import Samples
+from neurofs.features.samples import Samples
+from neurofs.selectors import loops_sets
 from neurofs.selectors.filters import feature_blocks, quantile_bins
 from neurofs.selectors.memory import check_memory
 from neurofs.selectors.units import Units
@@ -141,7 +141,7 @@ class Partition:
         left, entropy = np.empty(len(self.codes), np.int64), np.empty(len(self.codes))
         table = np.zeros(shape, np.int64)
         rows = (self.codes, self.levels, self.cell, self.classes)
-        kernels_sets.split_scores(*rows, self._weighed, table, left, entropy)
+        loops_sets.split_scores(*rows, self._weighed, table, left, entropy)
         return left, entropy / self.classes.size
 
     def count_inherent(self) -> int:
@@ -173,7 +173,7 @@ class Conflicts:
         bits = self._pack(np.ascontiguousarray(codes.T), classes, n_words, n_pairs)
         self.bits, self.weights = _unite(bits[bits.any(axis=1)])
         size = np.empty(len(self.bits), np.int64)
-        kernels_sets.set_sizes(self.bits, size)
+        loops_sets.set_sizes(self.bits, size)
         order = np.argsort(size, kind="stable")
         self.quick, self.quick_weights = self.bits[order], self.weights[order]
 
@@ -183,7 +183,7 @@ class Conflicts:
         step = max(1, BLOCK // classes.size)
         for first in range(0, classes.size, step):
             last = min(first + step, classes.size)
-            size += kernels_sets.pack_conflicts(codes, classes, first, last, bits[size:])
+            size += loops_sets.pack_conflicts(codes, classes, first, last, bits[size:])
         return bits
 
     def pack(self, units: Any) -> np.ndarray:

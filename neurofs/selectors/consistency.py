@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from neurofs import kernels_sets
-from neurofs.samples import Samples
+from neurofs.features.samples import Samples
+from neurofs.selectors import loops_sets
 from neurofs.selectors.base import SetSelector
 from neurofs.selectors.conflicts import Conflicts, Partition, discretize
 from neurofs.selectors.memory import memory_limit
@@ -224,7 +224,7 @@ class WeightedGreedy(_Greedy):
         """Return the payments, those with sole conflicts above all others."""
         listed = self._conflicts
         sole, paid = np.empty(listed.n_units, np.int64), np.empty(listed.n_units)
-        kernels_sets.pay_features(listed.bits, listed.weights, listed.pack(found), sole, paid)
+        loops_sets.pay_features(listed.bits, listed.weights, listed.pack(found), sole, paid)
         paid = np.round(paid, 9)
         return paid + sole * (paid.max(initial=0.0) + 1.0)
 
@@ -317,7 +317,7 @@ class Focus1(_Focus):
             subset, state = np.arange(size), 0
             while state == 0:
                 most = min(CHUNK, limit - self.n_tests_)
-                n, state = kernels_sets.search_size(*sets, listed.n_units, allowed, subset, most)
+                n, state = loops_sets.search_size(*sets, listed.n_units, allowed, subset, most)
                 self.n_tests_ += n
                 if state == 0 and self.n_tests_ >= limit:
                     raise self._give_up(size)
@@ -382,7 +382,7 @@ class Focus2(_Focus):
                 spaces = level[first : first + block]
                 out = np.empty((len(spaces) * listed.n_units, 2, n_words), np.uint64)
                 most = limit - self.n_tests_
-                n, tests, hit = kernels_sets.expand_space(*sets, listed.n_units, allowed, spaces, most, out)
+                n, tests, hit = loops_sets.expand_space(*sets, listed.n_units, allowed, spaces, most, out)
                 self.n_tests_ += tests
                 if hit:
                     return listed.unpack(out[n - 1, 0])

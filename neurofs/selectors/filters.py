@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from neurofs import metric
-from neurofs.samples import Samples
+from neurofs.features.samples import Samples
+from neurofs.metric import neighbors
 from neurofs.selectors.base import Selector
 from neurofs.selectors.rgs import positive, standardised
 from neurofs.selectors.targets import EitherSelector, check_neighbors, check_pairs
@@ -226,7 +226,7 @@ class SKS(_Ranker):
         k = check_neighbors(self.n_neighbors, len(samples), DEFAULT_NEIGHBORS)
         check_pairs(samples, groups, self.exclude)
         settings = {"k": k, "beta": beta, "adaptive": adaptive, "groups": groups, "exclude": self.exclude}
-        error = metric.sks_scores(samples, standardised(Y), **settings)
+        error = neighbors.sks_scores(samples, standardised(Y), **settings)
         return 1.0 - error.T
 
 

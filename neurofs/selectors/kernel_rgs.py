@@ -1,11 +1,11 @@
-"""Kernel RGS as a selector: one weight per channel × lag, learned as in `neurofs.learned_metric`.
+"""Kernel RGS as a selector: one weight per channel × lag, learned as in `metric.learning`.
 
 Where the search begins decides what it can find. Features that matter only in pairs hardly move the error of a
 kernel in which hundreds of others weigh as much as they do. Three starts are compared by their leave-block-out
 error before the first step, and the best is taken:
 
     the weights of RGS, which looks at few neighbors at a time
-    (z / max z)¹⁶ of the products of pairs (`neurofs.selectors.pairs`), the best pair and hardly anything else
+    (z / max z)¹⁶ of the products of pairs (`selectors.pairs`), the best pair and hardly anything else
     the weights of RGS, with those features raised that stand out in a pair
 
 Found of the 20 relevant features of `neurofs reproduce 20-of-640`: 12 and 14 from equal weights (seeds 10 and 11),
@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from neurofs.channel_path import learn_sparse_metric
-from neurofs.learned_metric import N_ROWS, N_STEPS, choose_start, learn_metric, sort_rows
-from neurofs.samples import Samples
+from neurofs.features.samples import Samples
+from neurofs.metric.channel_path import learn_sparse_metric
+from neurofs.metric.learning import N_ROWS, N_STEPS, choose_start, learn_metric, sort_rows
 from neurofs.selectors.pairs import standing_out, survey_pairs
 from neurofs.selectors.rgs import RGS, standardised
 from neurofs.selectors.targets import EitherSelector
@@ -51,7 +51,7 @@ class KernelRGS(EitherSelector):
     head_start : bool
         Begin where RGS and the survey of pairs suggest, each made on at most 2000 rows; else at equal weights.
     sparse : bool
-        Switch off the channels that are not needed (`neurofs.channel_path`): their weights are 0.
+        Switch off the channels that are not needed (`metric.channel_path`): their weights are 0.
     n_steps, n_rows : int
         Steps of the search, and rows drawn for each; neither needs tuning.
     discrete_target : "auto" or bool
@@ -66,7 +66,7 @@ class KernelRGS(EitherSelector):
     Attributes
     ----------
     weights_, order_, ranking_ : arrays
-        See `neurofs.selectors.base.Selector`; the largest weight is 1.
+        See `selectors.base.Selector`; the largest weight is 1.
     loss_curve_ : array
         Logarithm of the leave-block-out mean squared error at each step, targets having variance 1.
     metric_ : LearnedMetric

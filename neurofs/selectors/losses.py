@@ -13,8 +13,9 @@ from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
-from neurofs import kernels, kernels_margin, metric
-from neurofs.samples import Samples
+from neurofs.features.samples import Samples
+from neurofs.metric import loops, neighbors
+from neurofs.selectors import loops_margin
 from neurofs.selectors.filters import DEFAULT_NEIGHBORS, check_width
 from neurofs.selectors.rgs import standardised
 from neurofs.selectors.targets import allowed_pairs, check_neighbors, check_pairs
@@ -32,7 +33,7 @@ class SoftKNNLoss:
     def __init__(self, settings: Any, samples: Samples, Y: np.ndarray, groups: Any) -> None:
         """Take `n_neighbors`, `beta`, `beta_factor` and `exclude` from `settings`."""
         check_pairs(samples, groups, settings.exclude)
-        self.given, (self.samples,) = samples, metric.centered(samples)
+        self.given, (self.samples,) = samples, neighbors.centered(samples)
         self.Y, self.groups, self.exclude = standardised(Y), groups, settings.exclude
         self.k = check_neighbors(settings.n_neighbors, len(samples), DEFAULT_NEIGHBORS)
         self.beta, self.adaptive = check_width(settings.beta, settings.beta_factor)
@@ -44,7 +45,7 @@ class SoftKNNLoss:
     def begin(self, features: np.ndarray) -> float:
         """Start from a set; without any feature the prediction is the mean of the target, the loss 1."""
         for f in features:
-            kernels_margin.shift_distances(self.D, self._columns(np.array([f])), 1.0)
+            loops_margin.shift_distances(self.D, self._columns(np.array([f])), 1.0)
         self.n_chosen = features.size
         self._sort()
         unchanged = np.zeros((1, len(self.D)), np.float32)
@@ -52,7 +53,7 @@ class SoftKNNLoss:
 
     def change(self, members: np.ndarray, sign: int) -> None:
         """Add or remove features."""
-        kernels_margin.shift_distances(self.D, self._columns(members), float(sign))
+        loops_margin.shift_distances(self.D, self._columns(members), float(sign))
         self.n_chosen += sign * members.size
         self._sort()
 
@@ -68,7 +69,9 @@ class SoftKNNLoss:
         """Return the loss of every feature on its own."""
         if self._single is None:
             rules: dict[str, Any] = {"k": self.k, "beta": self.beta, "adaptive": self.adaptive}
-            errors = metric.sks_scores(self.given, self.Y, groups=self.groups, exclude=self.exclude, **rules)
+            errors = neighbors.sks_scores(
+                self.given, self.Y, groups=self.groups, exclude=self.exclude, **rules
+            )
             self._single = errors.mean(axis=1)
         return self._single
 
@@ -89,7 +92,7 @@ class SoftKNNLoss:
             slack = (far**2).sum(axis=0)
         errors = np.empty_like(self.Y)
         rules = (self.k, self.beta, self.adaptive)
-        kernels.search_errors(
+        loops.search_errors(
             self.ordered, self.order, columns, np.float32(sign), slack, self.Y, *rules, errors
         )
         return float(np.nanmean(errors))

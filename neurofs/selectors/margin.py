@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from neurofs import kernels, kernels_margin, metric
-from neurofs.samples import Samples
+from neurofs.features.samples import Samples
+from neurofs.metric import loops, neighbors
+from neurofs.selectors import loops_margin
 from neurofs.selectors.base import SetSelector
 from neurofs.selectors.relief import nearest_hits_and_misses, squared_differences, usable_rows
 from neurofs.selectors.rgs import auto
@@ -38,7 +39,7 @@ def find_margins(
     >>> find_margins([[0.0], [1.0], [4.0], [6.0]], np.array([0, 0, 1, 1]))
     array([1.5, 1. , 0.5, 1.5])
     """
-    samples = metric.as_samples(X)
+    samples = neighbors.as_samples(X)
     w = np.ones(samples.n_features) if weights is None else np.asarray(weights, float)
     hits, misses = nearest_hits_and_misses(samples, codes, w, groups=groups, exclude=exclude)
     rows = usable_rows(hits, misses)
@@ -152,7 +153,7 @@ class Simba(ClassSelector):
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         check_utility(self.utility, ("linear", "sigmoid"))
-        rng, (samples,) = check_random_state(self.random_state), metric.centered(samples)
+        rng, (samples,) = check_random_state(self.random_state), neighbors.centered(samples)
         climb = Climb(self, samples, Y[:, 0].astype(np.int64), groups)
         epochs = int(auto(self.n_epochs, 1, "n_epochs", whole=True))
         starts = int(auto(self.n_starts, 1, "n_starts", whole=True))
@@ -168,10 +169,10 @@ class Climb:
     def __init__(self, settings: Simba, samples: Samples, codes: np.ndarray, groups: Any) -> None:
         """Resolve what is "auto"."""
         m = len(samples)
-        self.samples, self.codes, self.flat = samples, codes, metric.plain(samples.flat)
+        self.samples, self.codes, self.flat = samples, codes, neighbors.plain(samples.flat)
         self.given_groups, self.exclude = groups, settings.exclude
-        self.groups = metric.loo_groups(groups, m)
-        self.span = metric.exclusion_span(samples, settings.exclude)
+        self.groups = neighbors.loo_groups(groups, m)
+        self.span = neighbors.exclusion_span(samples, settings.exclude)
         self.utility = settings.utility
         self.beta = check_beta(settings.beta, self.utility, self.margins(np.ones(samples.n_features)))
         spread = root_mean_variance(samples) or 1.0
@@ -194,8 +195,8 @@ class Climb:
         for i in rows:
             size = float(np.abs(w).max())  # the scale of w does not matter here, but might overflow float32
             w2 = ((w / size) ** 2).astype(np.float32)
-            kernels.query_distances(self.flat, starts, w2, self.flat[starts[i] : starts[i] + n], d)
-            kernels_margin.simba_step(self.flat, starts, self.groups, self.span, self.codes, i, d, *rules, w)
+            loops.query_distances(self.flat, starts, w2, self.flat[starts[i] : starts[i] + n], d)
+            loops_margin.simba_step(self.flat, starts, self.groups, self.span, self.codes, i, d, *rules, w)
 
     def margins(self, w: np.ndarray) -> np.ndarray:
         """Return θ_w of the rows that have one."""
@@ -282,7 +283,7 @@ class GFlip(SetSelector, ClassSelector):
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         check_utility(self.utility, UTILITIES)
-        rng, (samples,) = check_random_state(self.random_state), metric.centered(samples)
+        rng, (samples,) = check_random_state(self.random_state), neighbors.centered(samples)
         codes = Y[:, 0].astype(np.int64)
         theta = find_margins(samples, codes, groups=groups, exclude=self.exclude)
         beta = check_beta(self.beta, self.utility, theta)
@@ -335,7 +336,7 @@ class _Flips:
     def evaluate(self, columns: np.ndarray, sign: float) -> float:
         """Return e of the chosen set with some columns added (sign 1) or removed (−1)."""
         theta = np.empty(len(self.D))
-        kernels_margin.margins(self.D, columns, sign, self.first, self.last, theta)
+        loops_margin.margins(self.D, columns, sign, self.first, self.last, theta)
         return evaluate_margins(theta, self.utility, self.beta)
 
     def columns(self, unit: int) -> np.ndarray:
@@ -344,7 +345,7 @@ class _Flips:
 
     def flip(self, unit: int, value: float) -> None:
         """Add or remove a unit; e is then `value`."""
-        kernels_margin.shift_distances(self.D, self.columns(unit), -1.0 if self.chosen[unit] else 1.0)
+        loops_margin.shift_distances(self.D, self.columns(unit), -1.0 if self.chosen[unit] else 1.0)
         self.chosen[unit], self.value = not self.chosen[unit], value
 
     def flipped(self, unit: int) -> float:

@@ -7,7 +7,7 @@ __all__ = ["check_memory", "memory_limit"]
 
 def memory_limit() -> int:
     """Return the bytes that a selector may take: half of the machine's memory."""
-    from neurofs.loaders.sizes import memory_size
+    from neurofs.recordings.readers.sizes import memory_size
 
     return memory_size() // 2
 

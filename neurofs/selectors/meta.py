@@ -18,8 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from neurofs import metric
-from neurofs.samples import Samples
+from neurofs.features.samples import Samples
+from neurofs.metric import neighbors
 from neurofs.selectors.filters import CorrCoef
 
 __all__ = ["QualityMap", "describe_features", "measure_quality"]
@@ -175,7 +175,7 @@ class QualityMap(RegressorMixin, BaseEstimator):
         self, samples: Any, y: Any, meta: Any, groups: Any = None, features: Any = None
     ) -> QualityMap:
         """Measure the quality of `features` (default: all) and learn it from their rows of `meta`."""
-        samples = metric.as_samples(samples)
+        samples = neighbors.as_samples(samples)
         if len(meta) != samples.n_features:
             raise ValueError(f"meta must have a row per feature ({samples.n_features}); found {len(meta)}")
         chosen = np.arange(samples.n_features) if features is None else np.asarray(features)

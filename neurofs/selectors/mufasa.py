@@ -1,4 +1,4 @@
-"""Mufasa: a search in the space of meta-features (`neurofs.selectors.meta`) instead of among the features."""
+"""Mufasa: a search in the space of meta-features (`selectors.meta`) instead of among the features."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
-from neurofs import metric
-from neurofs.samples import Samples
+from neurofs.features.samples import Samples
+from neurofs.metric import neighbors
 from neurofs.selectors.base import SetSelector
 from neurofs.selectors.filters import DEFAULT_NEIGHBORS
 from neurofs.selectors.losses import EstimatorLoss
@@ -178,7 +178,7 @@ class _SoftKNNSets:
         self.rules: dict[str, Any] = {"k": k, "groups": groups, "exclude": exclude}
 
     def __call__(self, features: np.ndarray) -> float:
-        (predicted,) = metric.prefix_curve(
+        (predicted,) = neighbors.prefix_curve(
             self.samples, self.Y, order=features, sizes=[features.size], **self.rules
         )
         return float(np.nanmean((self.Y - predicted) ** 2))

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve
 
-from neurofs.samples import Samples
+from neurofs.decoders.base import spread
+from neurofs.features.samples import Samples
 from neurofs.selectors.targets import EitherSelector
-from neurofs.tuning import spread
 
 __all__ = ["Pairs", "standing_out", "survey_pairs"]
 

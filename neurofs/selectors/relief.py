@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from neurofs import kernels, kernels_margin, metric
-from neurofs.samples import Samples
+from neurofs.features.samples import Samples
+from neurofs.metric import loops, neighbors
+from neurofs.selectors import loops_margin
 from neurofs.selectors.base import Selector
 from neurofs.selectors.rgs import positive
 from neurofs.selectors.targets import ClassSelector, check_neighbors, check_pairs
@@ -34,9 +35,9 @@ def nearest_hits_and_misses(
     samples: Samples, codes: np.ndarray, weights: Any = None, *, groups: Any = None, exclude: str = "overlap"
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the nearest row of its own class and of another class for every row; −1 where there is none."""
-    (samples,) = metric.centered(samples)
-    groups, span = metric.loo_groups(groups, len(samples)), metric.exclusion_span(samples, exclude)
-    w2 = metric.as_w2(weights, samples.n_features)
+    (samples,) = neighbors.centered(samples)
+    groups, span = neighbors.loo_groups(groups, len(samples)), neighbors.exclusion_span(samples, exclude)
+    w2 = neighbors.as_w2(weights, samples.n_features)
     hits, misses = np.full(len(samples), -1), np.full(len(samples), -1)
     for c in range(int(codes.max()) + 1):
         own, other = np.flatnonzero(codes == c), np.flatnonzero(codes != c)
@@ -49,12 +50,12 @@ def _nearest(
     samples: Samples, w2: np.ndarray, groups: np.ndarray, span: int, queries: np.ndarray, rows: np.ndarray
 ) -> np.ndarray:
     """Return the nearest of `rows` for each of `queries`, or −1."""
-    flat, starts = metric.plain(samples.flat), samples.starts
+    flat, starts = neighbors.plain(samples.flat), samples.starts
     index, count = np.zeros((queries.size, 1), np.int64), np.zeros(queries.size, np.int64)
     distance, norms = np.zeros((queries.size, 1), np.float32), np.empty(rows.size, np.float32)
-    kernels.row_norms(flat, starts[rows], w2, norms)
+    loops.row_norms(flat, starts[rows], w2, norms)
     train, query = (flat, starts[rows], groups[rows]), (flat, starts[queries], groups[queries])
-    kernels.neighbors(*train, norms, w2, *query, span, index, distance, count)
+    loops.neighbors(*train, norms, w2, *query, span, index, distance, count)
     return np.where(count > 0, rows[index[:, 0]], -1)
 
 
@@ -141,9 +142,9 @@ class _Near:
     def __init__(self, samples: Samples, groups: Any, exclude: str, scaled: bool) -> None:
         """Measure the range of every feature; constant features count for nothing."""
         check_pairs(samples, groups, exclude)
-        (samples,) = metric.centered(samples)
-        self.flat, self.starts, m = metric.plain(samples.flat), samples.starts, len(samples)
-        self.groups, self.span = metric.loo_groups(groups, m), metric.exclusion_span(samples, exclude)
+        (samples,) = neighbors.centered(samples)
+        self.flat, self.starts, m = neighbors.plain(samples.flat), samples.starts, len(samples)
+        self.groups, self.span = neighbors.loo_groups(groups, m), neighbors.exclusion_span(samples, exclude)
         columns = (self.flat[self.starts + f] for f in range(samples.n_features))
         ranges = np.array([np.ptp(column) for column in columns], np.float64)
         unit = np.ones_like(ranges) if not scaled else 1.0 / np.where(ranges > 0, ranges, 1.0)
@@ -155,7 +156,7 @@ class _Near:
         for first in range(0, self.n_rows, BLOCK):
             rows = np.arange(first, min(first + BLOCK, self.n_rows))
             d = np.empty((rows.size, self.n_rows), np.float32)
-            kernels_margin.manhattan_distances(self.flat, self.starts, self.scale, rows, d)
+            loops_margin.manhattan_distances(self.flat, self.starts, self.scale, rows, d)
             yield rows, d
 
     def select(
@@ -166,12 +167,12 @@ class _Near:
         distance = np.zeros((rows.size, k), np.float32)
         train = (np.ascontiguousarray(d[:, among]), self.starts[among], self.groups[among])
         query = (self.starts[rows], self.groups[rows])
-        kernels.prefix_select(*train, *query, self.span, index, distance, count)
+        loops.prefix_select(*train, *query, self.span, index, distance, count)
         return among[index], count
 
     def add(self, rows: np.ndarray, index: np.ndarray, u: np.ndarray, out: np.ndarray) -> None:
         """out[f] += Σ u_ir |x_if − x_rf| / range_f."""
-        kernels_margin.add_differences(self.flat, self.starts, self.scale, rows, index, u, out)
+        loops_margin.add_differences(self.flat, self.starts, self.scale, rows, index, u, out)
 
 
 def shares(count: np.ndarray, k: int) -> np.ndarray:

@@ -7,7 +7,7 @@ after Navot, Shpigelman, Tishby and Vaadia (NIPS 2005), with the gradient as it 
 algorithm has four slips (a sign inside u, a factor, the sign of ∇e, and an update that drops the error).
 
 How the defaults came about, on the paper's synthetic functions (m = 40 … 100), the planted task (20 of 640,
-`neurofs.reproduce`) and recordings from motor cortex:
+`experiments.reproduce`) and recordings from motor cortex:
 
 - β inside the gradient. With β = ¼ of the mean distance of a row's own neighbors, e(w) does not depend on the
   scale of w. The derivative of β is taken along, which costs nothing. β = ½ or 1 of the mean find fewer
@@ -30,8 +30,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from neurofs import kernels, metric
-from neurofs.samples import Samples
+from neurofs.features.samples import Samples
+from neurofs.metric import loops, neighbors
 from neurofs.selectors.base import Selector
 
 __all__ = ["RGS"]
@@ -166,7 +166,7 @@ class RGS(Selector):
         Y = standardised(Y)
         if self.multi_output not in ("joint", "separate"):
             raise ValueError(f"multi_output must be 'joint' or 'separate'; found {self.multi_output!r}")
-        (samples,) = metric.centered(samples)
+        (samples,) = neighbors.centered(samples)
         samples, unit = of_usual_size(samples)
         problem = _Problem(self, samples, groups, unit)
         rng = check_random_state(self.random_state)
@@ -219,9 +219,9 @@ class _Problem:
     def __init__(self, settings: RGS, samples: Samples, groups: Any, unit: float) -> None:
         """Resolve the settings of `settings` for `samples`, which were multiplied by `unit`."""
         m, n = samples.shape
-        self.samples, self.flat = samples, metric.plain(samples.flat)
-        self.groups = metric.loo_groups(groups, m)
-        self.span = metric.exclusion_span(samples, settings.exclude)
+        self.samples, self.flat = samples, neighbors.plain(samples.flat)
+        self.groups = neighbors.loo_groups(groups, m)
+        self.span = neighbors.exclusion_span(samples, settings.exclude)
         self.adaptive = isinstance(settings.beta, str) and settings.beta == "adaptive"
         self.beta, self.unit = settings.beta, unit
         self.factor = positive("beta_factor", settings.beta_factor)
@@ -259,7 +259,7 @@ class _Problem:
         rows, slope = rng.permutation(m)[:SURVEY], np.empty(n, np.float32)
         k, w2 = max(1, min(m // 2, SURVEY)), np.ones(n, np.float32)
         data = self.flat, self.samples.starts, self.groups, self.span, Y
-        kernels.rgs_slopes(*data, rows, k, width, self.adaptive, w2, slope)
+        loops.rgs_slopes(*data, rows, k, width, self.adaptive, w2, slope)
         away = slope.astype(np.float64) - np.median(slope)
         deviation = 1.4826 * np.median(np.abs(away))  # of a normal distribution, from its median
         if not 0 < deviation < np.inf:
@@ -282,7 +282,7 @@ class _Problem:
 
     def epoch(self, Y: np.ndarray, order: np.ndarray, width: float, w: np.ndarray) -> None:
         """Change w by one pass over the rows of `order`."""
-        kernels.rgs_epoch(
+        loops.rgs_epoch(
             self.flat,
             self.samples.starts,
             self.groups,
@@ -305,9 +305,9 @@ class _Problem:
         s, w2 = self.samples, (w * w).astype(np.float32)
         index, count = np.zeros((rows.size, self.k), np.int64), np.zeros(rows.size, np.int64)
         distance, norms = np.zeros((rows.size, self.k), np.float32), np.empty(len(s), np.float32)
-        kernels.row_norms(self.flat, s.starts, w2, norms)
+        loops.row_norms(self.flat, s.starts, w2, norms)
         query = (self.flat, s.starts[rows], self.groups[rows])
-        kernels.neighbors(
+        loops.neighbors(
             self.flat, s.starts, self.groups, norms, w2, *query, self.span, index, distance, count
         )
         return index, distance, count
@@ -316,7 +316,7 @@ class _Problem:
         """Return the leave-one-out mean squared error of w on some rows, and the mean β."""
         index, distance, count = self._near(w, rows)
         predicted = np.empty((rows.size, Y.shape[1]))
-        kernels.soft_average(index, distance, count, self.k, Y, width, self.adaptive, predicted)
+        loops.soft_average(index, distance, count, self.k, Y, width, self.adaptive, predicted)
         has = count > 0
         if not has.any():
             raise ValueError("no row has a neighbor: every other row overlaps it or is of its group")

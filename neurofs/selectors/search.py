@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from neurofs.samples import Samples
+from neurofs.features.samples import Samples
 from neurofs.selectors.base import SetSelector
 from neurofs.selectors.losses import EstimatorLoss, SoftKNNLoss
 from neurofs.selectors.targets import EstimatorSelector

@@ -20,8 +20,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from sklearn.base import clone, is_classifier
 
-from neurofs import kernels_beam
-from neurofs.samples import Samples
+from neurofs.features.samples import Samples
+from neurofs.selectors import loops_beam
 from neurofs.selectors.targets import allowed_pairs, check_neighbors
 from neurofs.selectors.units import Units
 
@@ -267,7 +267,7 @@ class Neighbors(SubsetModel):
         if held_out != self.cut.rank_held_out:
             D = self._empty(held_out)
             for f in state.features:
-                kernels_beam.add_column(D, self._queries(held_out)[f], self.X[f])
+                loops_beam.add_column(D, self._queries(held_out)[f], self.X[f])
         return float(self._try_columns(D, held_out, np.zeros((1, len(D)), np.float32), 0 * self.X[:1])[0])
 
     def _queries(self, held_out: bool) -> np.ndarray:
@@ -281,7 +281,7 @@ class Neighbors(SubsetModel):
         out = np.empty(len(queries))
         settings = (self.Y, truth, self.k, self.cut.n_classes > 0)
         ordered = np.take_along_axis(D, order, axis=1)
-        kernels_beam.neighbor_losses(ordered, order, queries, rows, *settings, out)
+        loops_beam.neighbor_losses(ordered, order, queries, rows, *settings, out)
         return out
 
     @staticmethod
@@ -293,7 +293,7 @@ class Neighbors(SubsetModel):
 
     def _grow_one(self, state: _Near, f: int) -> _Near:
         D = state.D.copy()
-        kernels_beam.add_column(D, self._queries(self.cut.rank_held_out)[f], self.X[f])
+        loops_beam.add_column(D, self._queries(self.cut.rank_held_out)[f], self.X[f])
         return _Near((*state.features, f), D)
 
     def _try_one(self, state: _Near, features: np.ndarray) -> np.ndarray:
@@ -337,7 +337,7 @@ class Logistic(SubsetModel):
     def _refit(self, state: _Logit) -> _Logit:
         Z, w = self._design(state.features, self.X), state.w.copy()
         for o, target in enumerate(self.targets):
-            kernels_beam.fit_logistic(Z, target, RIDGE, GAIN, w[o])
+            loops_beam.fit_logistic(Z, target, RIDGE, GAIN, w[o])
         return replace(state, w=w)
 
     def measure(self, state: _Logit) -> tuple[float, float]:
@@ -366,7 +366,7 @@ class Logistic(SubsetModel):
         Z, Q = self._design(state.features, self.X), self._design(state.features, X)
         out = np.empty(features.size)
         settings = (self.targets, truth, RIDGE, GAIN, state.w)
-        kernels_beam.logistic_losses(Z, self.X[features], Q, X[features], *settings, out)
+        loops_beam.logistic_losses(Z, self.X[features], Q, X[features], *settings, out)
         return out
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from neurofs import metric
-from neurofs.samples import Samples
+from neurofs.features.samples import Samples
+from neurofs.metric import neighbors
 from neurofs.selectors.base import Selector
 
 __all__ = [
@@ -129,7 +129,7 @@ def check_neighbors(n_neighbors: Any, n_samples: int, default: int) -> int:
 
 def check_pairs(samples: Samples, groups: Any, exclude: str) -> None:
     """Refuse samples of which no two may be neighbors; as a rule the first row has one already."""
-    span, trial = metric.exclusion_span(samples, exclude), metric.loo_groups(groups, len(samples))
+    span, trial = neighbors.exclusion_span(samples, exclude), neighbors.loo_groups(groups, len(samples))
     for i in range(len(samples)):
         if ((trial != trial[i]) & (np.abs(samples.starts - samples.starts[i]) >= span)).any():
             return
@@ -143,6 +143,6 @@ def allowed_pairs(samples: Samples, groups: Any, exclude: str, who: str) -> np.n
             f"{who} keeps a table of all distances, for at most {MAX_TABLE} samples; found {len(samples)}. "
             "Fit it to a part of the rows."
         )
-    trial, starts = metric.loo_groups(groups, len(samples)), samples.starts
-    apart = np.abs(starts[:, None] - starts) >= metric.exclusion_span(samples, exclude)
+    trial, starts = neighbors.loo_groups(groups, len(samples)), samples.starts
+    apart = np.abs(starts[:, None] - starts) >= neighbors.exclusion_span(samples, exclude)
     return apart & (trial[:, None] != trial)

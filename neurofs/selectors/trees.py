@@ -22,12 +22,12 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
 
-from neurofs import metric
-from neurofs.samples import Samples
+from neurofs.features.samples import Samples
+from neurofs.features.splits import BlockedKFold
+from neurofs.metric import neighbors
 from neurofs.selectors.base import SetSelector
 from neurofs.selectors.targets import ClassSelector
 from neurofs.selectors.units import Units
-from neurofs.splits import BlockedKFold
 
 __all__ = ["EBFS", "Round", "split_rows"]
 
@@ -160,7 +160,7 @@ def split_rows(
         fold[np.lexsort((rng.permutation(m), codes))] = np.arange(m) % min(n_splits, m)
         return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(fold.max() + 1)]
     if groups is not None:
-        n_blocks = int(metric.loo_groups(groups, m).max()) + 1
+        n_blocks = int(neighbors.loo_groups(groups, m).max()) + 1
     else:
         n_blocks = 1 + int(np.ptp(samples.starts)) // samples.span
     n_splits = max(2, min(n_splits, n_blocks))

@@ -1,0 +1,1 @@
+"""Selectors and decoders compared on folds: tasks, scores, statistics, summary."""

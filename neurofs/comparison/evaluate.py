@@ -1,0 +1,380 @@
+"""`run_task`: the only place where a selector meets a decoder.
+
+In every fold, on the training part alone: the selector ranks the features; it ranks them again without each
+of a few inner hold-outs, on which soft kNN is tried with the first n features for many n, k and β, with and
+without the selector's weights; the best n, k and β are chosen there. The test part is then predicted for every
+n (the curve) and at the chosen n (the headline). Further decoders are tuned on the same hold-outs.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from neurofs.comparison.comparison import TaskResult
+from neurofs.comparison.problem import JOINT, KERNEL, NULL, SPARSE, Problem, Task, decoders_of, make_sizes
+from neurofs.comparison.scores import score_classes, score_values
+from neurofs.decoders import DECODERS
+from neurofs.decoders.base import Holdout, hold_out
+from neurofs.decoders.kernel_rgs import KernelRGSDecoder
+from neurofs.decoders.preferred import PreferredDecoder
+from neurofs.features.samples import Samples
+from neurofs.features.splits import make_folds, shift_rows
+from neurofs.ground.errors import MAX_MESSAGE, UsageError, printable
+from neurofs.ground.threads import one_thread
+from neurofs.metric.neighbors import prefix_curves
+from neurofs.selectors import SELECTORS
+from neurofs.selectors.targets import one_hot
+
+__all__ = ["Choice", "Half", "fit_selector", "rehearse", "run_task"]
+
+HOLDOUTS = 2  # inner hold-outs of a training part
+NEIGHBORS = (5, 10, 20, 40, 80)
+BETAS = (0.1, 0.25, 0.5)
+NULL_SPLITS = 3  # folds of the null control
+NULL_SIZES = 10  # numbers of features among which it chooses
+MAX_NULL_ROWS = 1500  # rows of the null control; more are thinned out evenly
+
+
+@dataclass(frozen=True, eq=False)
+class Half:
+    """The training or the test part of a fold: samples, targets (values of one or all outputs), trials."""
+
+    samples: Samples
+    y: np.ndarray
+    trials: np.ndarray | None
+
+    def __getitem__(self, rows: np.ndarray) -> Half:
+        return Half(self.samples[rows], self.y[rows], None if self.trials is None else self.trials[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """What a selector found: features, best first; their weights; the weights of its metric if it has one."""
+
+    order: np.ndarray
+    weights: np.ndarray
+    metric: np.ndarray | None
+
+    def top(self, n: int) -> np.ndarray:
+        """Return the metric of the first n features, all others 0; unit weights if there is no metric."""
+        kept = np.zeros(self.order.size)
+        kept[self.order[:n]] = 1.0 if self.metric is None else self.metric[self.order[:n]]
+        return kept if kept.any() else np.isin(np.arange(kept.size), self.order[:n]).astype(float)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A number of features, k and β of soft kNN, and whether distances are weighted."""
+
+    n: int
+    k: int
+    beta: float
+    weighted: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """The rehearsal of one selector: its rankings without the hold-outs, and the best point for every n."""
+
+    holdouts: list[Holdout]
+    best: dict[tuple[bool, int], tuple[int, float]]
+    choice: Choice
+
+
+def run_task(problem: Problem, task: Task) -> TaskResult:
+    """Do one task, with one thread."""
+    started = time.perf_counter()
+    with one_thread():
+        if task.method == NULL:
+            result = _run_null(problem, task)
+        else:
+            fold = next(f for f in problem.folds if (f.repeat, f.fold) == (task.repeat, task.fold))
+            whole = _whole(problem, task)
+            run = _run_joint if task.method in JOINT else _run_selector
+            result = run(problem, task, whole[fold.train], whole[fold.test])
+    return TaskResult(result.rows, result.arrays, time.perf_counter() - started)
+
+
+def _whole(problem: Problem, task: Task) -> Half:
+    y = problem.targets if task.output < 0 else problem.targets[:, task.output]
+    return Half(problem.samples, y[:, 0] if y.ndim == 2 and problem.classes else y, problem.trials)
+
+
+# ------------------------------------------------------------------------------------------------- selectors
+
+
+def _run_selector(problem: Problem, task: Task, train: Half, test: Half) -> TaskResult:
+    """Rank, choose, draw the curve, and decode at the choice."""
+    seed = task.seed(problem.options.seed)
+    sizes = _sizes(problem, task.method)
+    ranking = fit_selector(problem, task.method, train, seed)
+    tuned = rehearse(problem, task.method, train, sizes, seed)
+    rows, predicted = [], {}
+    for weighted in sorted({weighted for weighted, _ in tuned.best}):
+        points = [tuned.best[weighted, n] for n in sizes]
+        tried = sorted(set(points))
+        curves = _predict_curves(problem, ranking, train, test, sizes, tried, weighted)
+        curve = np.stack([curves[tried.index(point), at] for at, point in enumerate(points)])
+        rows += _curve_rows(problem, task, test, sizes, points, curve, weighted)
+        if weighted == tuned.choice.weighted:
+            predicted[task.method] = curve[list(sizes).index(tuned.choice.n)]
+    about = {"selector": task.method, "decoder": "knn", **vars(tuned.choice)}
+    chosen = [_row(problem, task, test, task.method, predicted[task.method], about)]
+    for name in decoders_of(problem, task.method):
+        method = f"{task.method} + {name}"
+        predicted[method], about = _decode(problem, name, ranking, tuned, train, test)
+        chosen.append(
+            _row(problem, task, test, method, predicted[method], {"selector": task.method, **about})
+        )
+    for row in (*rows, *chosen):
+        row["n_train"] = len(train.y)
+    arrays = {"weights": ranking.weights.astype(np.float32), "order": ranking.order.astype(np.int32)}
+    arrays |= {f"predicted:{method}": values.astype(np.float32) for method, values in predicted.items()}
+    return TaskResult([*rows, *chosen], arrays)
+
+
+def _sizes(problem: Problem, method: str) -> np.ndarray:
+    """Return the numbers of features of a curve; the baseline of all features has but one."""
+    n_features = problem.samples.n_features
+    return np.array([n_features]) if method == "all" else make_sizes(problem.options, n_features)
+
+
+def fit_selector(problem: Problem, name: str, train: Half, seed: int) -> Ranking:
+    """Fit a selector by name to the training part."""
+    kind = SELECTORS[name]
+    settings = problem.settings(name)
+    if "random_state" in kind().get_params():
+        settings = {"random_state": seed, **settings}
+    selector = kind(**settings)
+    y = train.y
+    if problem.classes and kind.target == "continuous":
+        y = one_hot(train.y, len(problem.classes))
+    try:
+        selector.fit(train.samples, y, groups=train.trials)
+    except ValueError as error:
+        why = printable(error, MAX_MESSAGE).rstrip(".")
+        remedy = (
+            f"Give parameters as --set {name}.PARAMETER=VALUE, or leave {name} out; what is finished is kept."
+        )
+        raise UsageError(f"{why}. {remedy}") from error
+    metric = getattr(selector, "metric_weights_", selector.weights_) if kind.is_metric else None
+    return Ranking(selector.order_, selector.weights_, metric)
+
+
+def rehearse(
+    problem: Problem, name: str, train: Half, sizes: np.ndarray, seed: int, at_most: int = HOLDOUTS
+) -> Tuned:
+    """Choose n, k, β and the weighting on hold-outs of the training part."""
+
+    def fit(samples: Samples, y: np.ndarray, trials: Any) -> Ranking:
+        return fit_selector(problem, name, Half(samples, y, trials), seed)
+
+    holdouts = hold_out(train.samples, train.y, fit, train.trials, at_most)
+    points = _points(problem, min(len(h.fit) for h in holdouts))
+    best, least = {}, np.inf
+    for weighted in (False, True) if holdouts[0].weights.metric is not None else (False,):
+        errors = np.mean([_errors(problem, train, h, sizes, points, weighted) for h in holdouts], axis=0)
+        for n, by_point in zip(sizes, errors.T, strict=True):
+            best[weighted, int(n)] = points[int(np.argmin(by_point))]
+        if errors.min() < least:
+            least, n = errors.min(), int(sizes[int(np.argmin(errors.min(axis=0)))])
+            choice = Choice(n, *best[weighted, n], weighted)
+    return Tuned(holdouts, best, choice)
+
+
+def _points(problem: Problem, n_rows: int) -> list[tuple[int, float]]:
+    """Return the pairs of k and β to try, k at most the number of training rows."""
+    options = problem.options
+    neighbors = NEIGHBORS if options.n_neighbors == "auto" else (options.n_neighbors,)
+    betas = BETAS if options.beta == "auto" else (options.beta,)
+    fitting = sorted({min(k, n_rows) for k in neighbors})
+    return list(product(fitting, betas))
+
+
+def _errors(
+    problem: Problem, train: Half, held: Holdout, sizes: np.ndarray, points: Any, weighted: bool
+) -> np.ndarray:
+    """Return the error on a hold-out, (points, sizes): squared error, or the share of wrong classes."""
+    fit, test = train[held.fit], train[held.test]
+    curves = _predict_curves(problem, held.weights, fit, test, sizes, points, weighted)
+    wrong = curves != test.y if problem.classes else (curves - test.y) ** 2
+    return np.mean(wrong, axis=-1)
+
+
+def _predict_curves(
+    problem: Problem,
+    ranking: Ranking,
+    train: Half,
+    test: Half,
+    sizes: np.ndarray,
+    points: list[tuple[int, float]],
+    weighted: bool,
+) -> np.ndarray:
+    """Predict the test part with the first n features, (points, sizes, rows): values, or classes."""
+    curves = prefix_curves(
+        train.samples,
+        _targets(problem, train),
+        test.samples,
+        order=ranking.order,
+        sizes=sizes,
+        points=points,
+        weights=ranking.metric if weighted else None,
+    )
+    return curves.argmax(axis=-1) if problem.classes else curves[..., 0]
+
+
+def _decode(
+    problem: Problem, name: str, ranking: Ranking, tuned: Tuned, train: Half, test: Half
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """Decode with another decoder: auto takes the whole metric, the others the chosen features."""
+    whole = name == "auto" and ranking.metric is not None
+    n = ranking.order.size if whole else tuned.choice.n
+    holdouts = [Holdout(h.fit, h.test, h.weights.top(n)) for h in tuned.holdouts]
+    decoder = PreferredDecoder() if name == "auto" else DECODERS[_decoder_key(name)]()
+    decoder.fit(train.samples, _targets(problem, train), train.trials, ranking.top(n), holdouts)
+    used = decoder.preferred_[0] if name == "auto" else name
+    about = {"decoder": used, "n": n, "weighted": ranking.metric is not None}
+    return _labels(problem, decoder.predict(test.samples)), about
+
+
+def _decoder_key(name: str) -> str:
+    return "soft_knn" if name == "knn" else name.replace("-", "_")
+
+
+def _targets(problem: Problem, part: Half) -> np.ndarray:
+    """Return what a regressor is fitted to: values, or one column per class."""
+    return one_hot(part.y, len(problem.classes)) if problem.classes else part.y
+
+
+def _labels(problem: Problem, predicted: np.ndarray) -> np.ndarray:
+    """Return values, or the class with the largest score."""
+    return predicted.argmax(axis=-1) if problem.classes else predicted
+
+
+# ------------------------------------------------------------------------------------------------- baselines
+
+
+def _run_joint(problem: Problem, task: Task, train: Half, test: Half) -> TaskResult:
+    """Fit a decoder on all features to all outputs at once."""
+    decoder, about = _make_joint(problem, task)
+    decoder.fit(train.samples, _targets(problem, train), train.trials)
+    arrays: dict[str, np.ndarray] = {}
+    if task.method in (KERNEL, SPARSE) and not problem.classes:
+        predicted, deviation = decoder.predict(test.samples, return_std=True)
+        arrays[f"deviation:{task.method}"] = deviation.reshape(len(predicted), -1).astype(np.float32)
+    else:
+        predicted = _labels(problem, decoder.predict(test.samples))
+    columns = predicted.reshape(len(predicted), -1)
+    if task.method == SPARSE:
+        kept = decoder.channel_path_.channels
+        about["n"] = len(kept) * problem.samples.n_lags
+        arrays["kept"] = np.isin(np.arange(problem.samples.n_channels), kept)
+    about = {**about, "n_train": len(train.y)}
+    rows = [
+        _row(
+            problem,
+            Task(task.method, o, task.repeat, task.fold),
+            _column(test, o),
+            task.method,
+            values,
+            about,
+        )
+        for o, values in enumerate(columns.T)
+    ]
+    return TaskResult(rows, {f"predicted:{task.method}": columns.astype(np.float32), **arrays})
+
+
+def _make_joint(problem: Problem, task: Task) -> tuple[Any, dict[str, Any]]:
+    """Return a decoder of all outputs, and what to say of it; the Kalman filter sees the newest bin alone."""
+    n, n_channels = problem.samples.n_features, problem.samples.n_channels
+    if task.method in (KERNEL, SPARSE):
+        sparse, seed = task.method == SPARSE, task.seed(problem.options.seed)
+        decoder: Any = KernelRGSDecoder(sparse=sparse, random_state=seed)
+        return decoder, {"selector": "kernel-rgs", "decoder": "kernel-rgs", "n": n, "weighted": True}
+    about = {"selector": "all", "decoder": task.method, "n": n, "weighted": False}
+    if task.method == "kalman":
+        return DECODERS["kalman"](n_newest=n_channels), {**about, "n": n_channels}
+    return DECODERS[task.method](), about
+
+
+def _column(part: Half, output: int) -> Half:
+    """Return the part with one output alone."""
+    return Half(part.samples, part.y.reshape(len(part.y), -1)[:, output], part.trials)
+
+
+# ------------------------------------------------------------------------------------------------------ rows
+
+
+def _curve_rows(
+    problem: Problem,
+    task: Task,
+    test: Half,
+    sizes: np.ndarray,
+    points: list[tuple[int, float]],
+    curve: np.ndarray,
+    weighted: bool,
+) -> list[dict[str, Any]]:
+    """Return one row of scores for every size."""
+    about = {"selector": task.method, "decoder": "knn", "weighted": weighted, "chosen": False}
+    return [
+        _row(problem, task, test, task.method, values, {**about, "n": int(n), "k": k, "beta": beta})
+        for n, (k, beta), values in zip(sizes, points, curve, strict=True)
+    ]
+
+
+def _row(
+    problem: Problem, task: Task, test: Half, method: str, predicted: np.ndarray, about: dict[str, Any]
+) -> dict[str, Any]:
+    """Return one row of the table of scores."""
+    score = score_classes if problem.classes else score_values
+    return {
+        "output": problem.outputs[task.output],
+        "repeat": task.repeat,
+        "fold": task.fold,
+        "method": method,
+        "chosen": True,
+        **about,
+        **{name: float(value) for name, value in score(test.y, predicted).items()},
+        "n_test": len(test.y),
+    }
+
+
+# ---------------------------------------------------------------------------------------------- null control
+
+
+def _run_null(problem: Problem, task: Task) -> TaskResult:
+    """Decode a shifted target with the first selector at its own chosen n, over all folds of one repeat."""
+    options, whole = problem.options, _whole(problem, task)
+    middle, shifts = shift_rows(len(whole.y), options.n_shifts)
+    shift = int(shifts[task.fold])
+    middle = middle[:: -(-len(middle) // MAX_NULL_ROWS)]
+    trials = None if whole.trials is None else whole.trials[middle]
+    part = Half(whole.samples[middle], whole.y[middle + shift], trials)
+    n_groups = len(middle) if trials is None else len(np.unique(trials))
+    seed = Task(NULL, task.output, 0, 0).seed(options.seed)
+    found = [
+        _null_score(problem, part[fold.train], part[fold.test], seed)
+        for fold in make_folds(part.samples, trials, min(options.n_splits, NULL_SPLITS, n_groups))
+    ]
+    defined = [value for value in found if np.isfinite(value)] or [np.nan]
+    row = {"output": problem.outputs[task.output], "shift": shift, "value": float(np.mean(defined))}
+    return TaskResult([{**row, "n_rows": len(middle)}])
+
+
+def _null_score(problem: Problem, train: Half, test: Half, seed: int) -> float:
+    """Return R², or the accuracy, of soft kNN at the n that one inner hold-out prefers."""
+    name = problem.reference
+    sizes = make_sizes(problem.options, problem.samples.n_features)
+    sizes = sizes[np.unique(np.linspace(0, len(sizes) - 1, NULL_SIZES).round().astype(int))]
+    choice = rehearse(problem, name, train, sizes, seed, at_most=1).choice
+    ranking = fit_selector(problem, name, train, seed)
+    n, points = np.array([choice.n]), [(choice.k, choice.beta)]
+    predicted = _predict_curves(problem, ranking, train, test, n, points, choice.weighted)[0, 0]
+    if problem.classes:
+        return float(score_classes(test.y, predicted)["accuracy"])
+    return float(score_values(test.y, predicted)["r2"])

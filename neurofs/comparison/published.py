@@ -1,0 +1,164 @@
+"""The published claims about RGS on motor cortex (Navot et al., 2005), checked on finished comparisons.
+
+All sessions are taken together. A *win* is a fold (of a session, output and repeat) in which one of two has the
+lower mean squared error; rankings are compared by soft kNN without weights, as published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from neurofs.comparison.comparison import Comparison
+from neurofs.comparison.problem import BASELINES
+
+__all__ = ["check_claims"]
+
+Claim = dict[str, Any]
+
+REFERENCE = "rgs"
+TOP = 100
+"""Number of features whose channels and lags were published."""
+
+FOLD = ["session", "output", "repeat", "fold"]
+
+
+def check_claims(comparisons: Sequence[Comparison], top: int = TOP) -> list[Claim]:
+    """Return each claim with what was published, what was found, and whether it holds (None: cannot be told)."""
+    curves = collect_curves(comparisons)
+    return [
+        check_wins(curves),
+        check_few_against_all(curves, top),
+        check_weights(curves),
+        check_spread(comparisons, top),
+        check_isolated(comparisons, top),
+    ]
+
+
+def collect_curves(comparisons: Sequence[Comparison]) -> pd.DataFrame:
+    """Return the errors of all folds as a table with one column per (selector, weighted, n)."""
+    parts = [c.scores.assign(session=str(number)) for number, c in enumerate(comparisons)]
+    scores = pd.concat(parts)
+    points = scores[~scores["chosen"]]
+    return points.pivot_table("mse", FOLD, ["selector", "weighted", "n"])
+
+
+def _wins(curves: pd.DataFrame, one: tuple[str, bool, int], other: tuple[str, bool, int]) -> float:
+    """Return the share of folds in which `one` has the lower error."""
+    return float((curves[one] < curves[other]).mean())
+
+
+def _sizes(curves: pd.DataFrame, selector: str, weighted: bool = False) -> list[int]:
+    return sorted(n for name, is_weighted, n in curves.columns if (name, is_weighted) == (selector, weighted))
+
+
+def _rivals(names: Any) -> list[str]:
+    return [name for name in dict.fromkeys(names) if name not in (REFERENCE, *BASELINES)]
+
+
+def _claim(claim: str, published: str, found: str, holds: bool | None) -> Claim:
+    return {"claim": claim, "published": published, "found": found, "holds": holds}
+
+
+def check_wins(curves: pd.DataFrame) -> Claim:
+    """RGS wins over 90 % of folds against each rival, at the number of features where its error is least.
+
+    The verdict is on the rankings alone, soft kNN without weights, as published; what RGS wins with its weights
+    at the same number of features is said beside it.
+    """
+    claim = "RGS wins nearly every fold against each rival once there are enough features"
+    published = "over 90 % of folds"
+    rivals = _rivals(curves.columns.get_level_values("selector"))
+    sizes = _sizes(curves, REFERENCE)
+    if not rivals or not sizes:
+        return _claim(claim, published, "no RGS, or no rival", None)
+    n = min(sizes, key=lambda n: curves[REFERENCE, False, n].mean())
+    shares = {name: _wins(curves, (REFERENCE, False, n), (name, False, n)) for name in rivals}
+    found = f"at n = {n}, where its error is least, without weights (the verdict): {_list_shares(shares)}"
+    if n in _sizes(curves, REFERENCE, True):
+        weighted = {name: _wins(curves, (REFERENCE, True, n), (name, False, n)) for name in rivals}
+        found += f"; with its weights: {_list_shares(weighted)}"
+    return _claim(claim, published, found, min(shares.values()) > 0.9)
+
+
+def _list_shares(shares: dict[str, float]) -> str:
+    return ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items())
+
+
+def check_few_against_all(curves: pd.DataFrame, top: int) -> Claim:
+    """About 100 features of RGS beat all features."""
+    claim, published = f"About {top} features of RGS beat all features", "92 % of folds"
+    sizes, everything = _sizes(curves, REFERENCE), _sizes(curves, "all")
+    if not everything or max(sizes, default=0) <= top:
+        return _claim(claim, published, f"not more than {top} features", None)
+    n = min(sizes, key=lambda n: abs(n - top))
+    share = _wins(curves, (REFERENCE, False, n), ("all", False, everything[-1]))
+    return _claim(claim, published, f"{100 * share:.0f} % of folds at n = {n}", share > 0.9)
+
+
+def check_weights(curves: pd.DataFrame) -> Claim:
+    """Weights help more, the more features are used: the share of folds that they win grows with n."""
+    claim = "The weights of RGS help more, the more features are used"
+    sizes = _sizes(curves, REFERENCE, True)
+    if len(sizes) < 3:
+        return _claim(claim, "share of folds grows with n", "fewer than three numbers of features", None)
+    shares = [_wins(curves, (REFERENCE, True, n), (REFERENCE, False, n)) for n in sizes]
+    grows = len(set(shares)) > 1
+    rho = pd.Series(shares).corr(pd.Series(sizes), method="spearman") if grows else 0.0
+    shown = [0, len(sizes) // 2, len(sizes) - 1]
+    found = ", ".join(f"{100 * shares[i]:.0f} % at n = {sizes[i]}" for i in shown)
+    holds = bool(rho > 0.8 and shares[-1] > 0.5)
+    return _claim(claim, "share of folds grows with n", f"{found}; rank correlation with n {rho:.2f}", holds)
+
+
+def check_spread(comparisons: Sequence[Comparison], top: int) -> Claim:
+    """RGS takes many channels with few lags each; the rankers take all lags of few channels."""
+    claim = f"Of the {top} best features, those of RGS lie in more channels, with fewer lags each"
+    published = "more channels and fewer lags than with every ranker"
+    counts = _average(comparisons, top, _count_channels)
+    if len(counts) < 2 or REFERENCE not in counts:
+        return _claim(claim, published, "no RGS, no rival, or too few features", None)
+    found = ", ".join(f"{name} {n:.0f} channels × {top / n:.1f} lags" for name, n in counts.items())
+    holds = counts[REFERENCE] > max(n for name, n in counts.items() if name != REFERENCE)
+    return _claim(claim, published, found, holds)
+
+
+def check_isolated(comparisons: Sequence[Comparison], top: int) -> Claim:
+    """Most of the best features belong to isolated units, with RGS more than with the rankers."""
+    claim = f"Of the {top} best features, most belong to isolated units, with RGS more than with the others"
+    published = "RGS 95 %, the others 70–80 %"
+    known = [c for c in comparisons if (c.session["kind"].values == "isolated").any()]
+    shares = _average(known, top, _share_isolated)
+    if len(shares) < 2 or REFERENCE not in shares:
+        return _claim(claim, published, "not known which units are isolated", None)
+    others = [share for name, share in shares.items() if name != REFERENCE]
+    holds = shares[REFERENCE] > max(others) and min(others) > 0.5
+    return _claim(claim, published, _list_shares(shares), holds)
+
+
+def _average(comparisons: Sequence[Comparison], top: int, measure: Any) -> dict[str, float]:
+    """Return a measure of the `top` best features of each selector, the mean over sessions, outputs and folds."""
+    found: dict[str, list[float]] = {}
+    for comparison in comparisons:
+        ranking = comparison.weights["ranking"]
+        if ranking.sizes["channel"] * ranking.sizes["lag"] <= top:
+            continue
+        names = [str(name) for name in ranking["selector"].values]
+        for name in [REFERENCE] * (REFERENCE in names) + _rivals(names):
+            best = ranking.sel(selector=name) <= top
+            found.setdefault(name, []).append(float(measure(best, comparison)))
+    return {name: float(np.mean(values)) for name, values in found.items()}
+
+
+def _count_channels(best: Any, comparison: Comparison) -> float:
+    """Return the number of channels with at least one of the best features."""
+    return float(best.any("lag").sum("channel").mean())
+
+
+def _share_isolated(best: Any, comparison: Comparison) -> float:
+    """Return the share of the best features that belong to isolated units."""
+    isolated = comparison.session["kind"] == "isolated"
+    return float((best & isolated).sum() / best.sum())

@@ -1,0 +1,286 @@
+"""Choosing the parameters of a decoder inside the training data: hold-outs, searches, base of decoders.
+
+A decoder is a scikit-learn regressor whose `fit` takes an array or `Samples`, trials, feature weights, and
+the parts of the training data to try parameters on; none of it ever sees the data to be predicted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, product
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from neurofs.features.samples import Samples
+from neurofs.features.splits import BlockedKFold
+from neurofs.metric.neighbors import as_samples
+
+__all__ = [
+    "Holdout",
+    "Part",
+    "Rehearsal",
+    "TunedDecoder",
+    "best_by_turns",
+    "best_of_all",
+    "choices",
+    "hold_out",
+    "spread",
+    "weigh",
+]
+
+CHEAP = 5e9  # products of a distance table up to which every fifth of the training data serves as hold-out
+Score = Callable[..., float]
+
+
+@dataclass(frozen=True, eq=False)
+class Holdout:
+    """Rows to fit on and to test on while parameters are chosen, and weights fitted to the former."""
+
+    fit: np.ndarray
+    test: np.ndarray
+    weights: Any = None
+
+
+def hold_out(
+    X: Any, y: Any, fit_weights: Callable[..., Any], groups: Any = None, at_most: int = 5
+) -> list[Holdout]:
+    """Set parts of the training data aside for the choice of parameters.
+
+    A part is a fifth of the data: five blocks, or runs of whole trials, spread over the session, with gaps.
+    Each of the five fifths (or `at_most` so many) is used in turn, the first alone where rows² · features
+    exceeds 5e9. The weights
+    are those of ``fit_weights(X_fit, y_fit, groups_fit)``, None for unit weights.
+
+    >>> parts = hold_out(np.zeros((100, 3)), np.zeros(100), lambda X, y, groups: X.shape)
+    >>> len(parts), parts[0].weights
+    (5, (80, 3))
+    """
+    train, y = as_samples(X), np.asarray(y)
+    groups = None if groups is None else np.asarray(groups)
+    n_blocks = len(train) if groups is None else len(np.unique(groups))
+    long_enough = len(train) // 10 if groups is None else n_blocks
+    splitter = BlockedKFold(min(5, n_blocks), n_runs=max(1, min(5, long_enough // 5)))
+    n_folds = at_most if float(len(train)) ** 2 * train.n_features <= CHEAP else 1
+    return [
+        Holdout(fit, test, fit_weights(train[fit], y[fit], None if groups is None else groups[fit]))
+        for fit, test in islice(splitter.split(train, groups=groups), n_folds)
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class Rehearsal:
+    """One hold-out in one metric: what a decoder sees while it tries parameters."""
+
+    train: Samples
+    targets: np.ndarray
+    queries: Samples
+    truth: np.ndarray
+    weights: Any
+
+    @classmethod
+    def of(cls, train: Samples, targets: np.ndarray, holdout: Holdout, weights: Any) -> Rehearsal:
+        """Cut the training data at a hold-out."""
+        fit, test = holdout.fit, holdout.test
+        return cls(train[fit], targets[fit], train[test], targets[test], weights)
+
+    def thin(self, at_most: int) -> Rehearsal:
+        """Return the same with an even selection of the test rows."""
+        rows = spread(len(self.queries), at_most)
+        return replace(self, queries=self.queries[rows], truth=self.truth[rows])
+
+    def error(self, predicted: np.ndarray) -> float:
+        """Return the mean squared error over rows and outputs."""
+        return float(np.mean((self.truth - predicted) ** 2))
+
+
+def choices(value: Any, grid: Sequence[float]) -> Sequence[float]:
+    """Return the candidates of a parameter: the grid for "auto", else the given number alone."""
+    if isinstance(value, str):
+        if value != "auto":
+            raise ValueError(f"a parameter must be a number or 'auto'; found {value!r}")
+        return grid
+    return (value,)
+
+
+def best_of_all(score: Score, grids: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """Return the point of the grid with the least score; the first of equals."""
+    points = [dict(zip(grids, values, strict=True)) for values in product(*grids.values())]
+    return min(points, key=lambda point: score(**point)) if len(points) > 1 else points[0]
+
+
+def best_by_turns(
+    score: Score, grids: Mapping[str, Sequence[float]], start: Mapping[str, float]
+) -> dict[str, float]:
+    """Return a point that no change of a single parameter betters, walking from `start`.
+
+    Each point is scored once; some 10 points instead of all combinations.
+    """
+    point = {name: min(grid, key=_distance_from(start[name])) for name, grid in grids.items()}
+    if all(len(grid) == 1 for grid in grids.values()):
+        return point
+    known: dict[tuple[float, ...], float] = {}
+
+    def value(candidate: Mapping[str, float]) -> float:
+        key = tuple(candidate.values())
+        if key not in known:
+            known[key] = score(**candidate)
+        return known[key]
+
+    while True:
+        before = dict(point)
+        for name, grid in grids.items():
+            point = _walk(value, point, name, grid)
+        if point == before:
+            return point
+
+
+def _distance_from(start: float) -> Callable[[float], float]:
+    """Return a function that tells how far a value lies from `start`."""
+    return lambda value: abs(value - start)
+
+
+def _walk(value: Score, point: dict[str, float], name: str, grid: Sequence[float]) -> dict[str, float]:
+    """Move one parameter along its grid, up or down, as long as that helps."""
+    for step in (1, -1):
+        at = list(grid).index(point[name]) + step
+        while 0 <= at < len(grid) and value({**point, name: grid[at]}) < value(point):
+            point = {**point, name: grid[at]}
+            at += step
+    return point
+
+
+def spread(n_rows: int, at_most: int) -> np.ndarray:
+    """Return rows spread evenly over all."""
+    return np.unique(np.linspace(0, n_rows - 1, min(n_rows, at_most)).round().astype(np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A fitted decoder of some outputs: the feature weights, the model, and the chosen parameters."""
+
+    weights: Any
+    model: Any
+    chosen: Mapping[str, float]
+
+
+def weigh(samples: Samples, weights: Any) -> np.ndarray:
+    """Return the rows as float32, features multiplied by their weights and those of weight 0 left out."""
+    X = np.asarray(samples)
+    if weights is None:
+        return X
+    kept = np.flatnonzero(weights)
+    return X[:, kept] * np.asarray(weights, np.float32)[kept]
+
+
+class TunedDecoder(RegressorMixin, BaseEstimator):
+    """Base of the decoders: checks the data, sets parts aside, keeps one fitted part per metric.
+
+    A child says how to fit targets (rows, outputs) of mean 0 and variance 1 in one metric (`_fit_part`) and
+    how to predict them (`_predict_part`). Parts are set aside if a parameter is "auto", or always.
+    """
+
+    ALWAYS_TUNED = False
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        groups: Any = None,
+        feature_weights: Any = None,
+        holdouts: Sequence[Holdout] | None = None,
+    ) -> Any:
+        """Fit `y` (rows,) or (rows, outputs) to `X`, an array or `Samples`.
+
+        Parameters
+        ----------
+        groups : array, optional
+            Trial of each row: rows of one trial are kept together wherever training data are split.
+        feature_weights : array (features,) or (outputs, features), optional
+            The metric, for all outputs or one for each.
+        holdouts : sequence of `Holdout`, optional
+            Where parameters are chosen; by default `hold_out` with the given weights. Where every output has
+            a metric of its own, those of the hold-outs may still be common.
+        """
+        train, targets = as_samples(X), self._check_targets(as_samples(X), y)
+        self.mean_, self.scale_ = targets.mean(axis=0), targets.std(axis=0)  # a constant output stays so
+        targets = (targets - self.mean_) / np.where(self.scale_ > 0, self.scale_, 1.0)
+        metrics = _metrics(feature_weights, train.n_features, targets.shape[1])
+        if holdouts is None:
+            holdouts = (
+                hold_out(train, targets, lambda *_: feature_weights, groups) if self._is_tuned() else []
+            )
+        self.parts_ = []
+        for n, (weights, outputs) in enumerate(metrics):
+            rehearsals = [
+                Rehearsal.of(
+                    train, targets[:, outputs], h, _metric_of_part(h, n, len(metrics), train, len(self.mean_))
+                )
+                for h in holdouts
+            ]
+            self.parts_.append(self._fit_part(train, targets[:, outputs], weights, rehearsals))
+        return self
+
+    def _is_tuned(self) -> bool:
+        """Return whether anything is to be chosen."""
+        auto = any(isinstance(value, str) and value == "auto" for value in self.get_params().values())
+        return self.ALWAYS_TUNED or auto
+
+    def _check_targets(self, train: Samples, y: Any) -> np.ndarray:
+        """Return the targets as (rows, outputs), and remember the shapes of the data."""
+        targets = np.asarray(y, dtype=np.float64)
+        if targets.ndim not in (1, 2) or len(targets) != len(train):
+            raise ValueError(
+                f"y must have {len(train)} rows in 1 or 2 dimensions; found shape {targets.shape}"
+            )
+        if not (np.isfinite(targets).all() and np.isfinite(train.flat).all()):
+            raise ValueError("X and y must be finite; found NaN or infinity. Leave those rows out.")
+        self.n_features_in_, self.one_output_ = train.n_features, targets.ndim == 1
+        return targets.reshape(len(train), -1)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the outputs of the rows of `X`, in the shape of the `y` of `fit`."""
+        check_is_fitted(self)
+        queries = as_samples(X)
+        if queries.n_features != self.n_features_in_:
+            raise ValueError(f"X must have {self.n_features_in_} features; found {queries.n_features}")
+        parts = [self._predict_part(part, queries) for part in self.parts_]
+        predicted = np.concatenate(parts, axis=1) * self.scale_ + self.mean_
+        return predicted[:, 0] if self.one_output_ else predicted
+
+    def _fit_part(
+        self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]
+    ) -> Any:
+        raise NotImplementedError
+
+    def _predict_part(self, part: Any, queries: Samples) -> np.ndarray:
+        raise NotImplementedError
+
+
+def _metrics(weights: Any, n_features: int, n_outputs: int) -> list[tuple[Any, slice]]:
+    """Return each metric with the outputs that it serves."""
+    everything = slice(0, n_outputs)
+    if weights is None:
+        return [(None, everything)]
+    weights = np.asarray(weights, dtype=np.float64)
+    if weights.shape not in {(n_features,), (n_outputs, n_features)}:
+        raise ValueError(
+            f"feature_weights must have shape ({n_features},) or ({n_outputs}, {n_features}); "
+            f"found {weights.shape}"
+        )
+    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any(axis=-1).all():
+        raise ValueError("feature_weights must be finite, not negative, and not all zero")
+    if weights.ndim == 1:
+        return [(weights, everything)]
+    return [(w, slice(o, o + 1)) for o, w in enumerate(weights)]
+
+
+def _metric_of_part(holdout: Holdout, n: int, n_parts: int, train: Samples, n_outputs: int) -> Any:
+    """Return the weights of a hold-out for the n-th part of a decoder."""
+    metrics = _metrics(holdout.weights, train.n_features, n_outputs)
+    if len(metrics) > n_parts:
+        raise ValueError("hold-outs have a metric for every output, but feature_weights are common to all")
+    return metrics[min(n, len(metrics) - 1)][0]

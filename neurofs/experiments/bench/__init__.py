@@ -1,0 +1,27 @@
+"""Measurements: speed and memory against the peers, each row a ratio taken in one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+
+from neurofs.experiments.bench.row import Row
+from neurofs.ground.errors import UsageError
+
+__all__ = ["BENCHES", "measure"]
+
+BENCHES = {
+    "data": "neurofs.experiments.bench.data:measure_data",
+    "kernels": "neurofs.experiments.bench.kernels:measure_kernels",
+    "selectors": "neurofs.experiments.bench.selectors:measure_selectors",
+    "decode": "neurofs.experiments.bench.decode:measure_decode",
+    "batch": "neurofs.experiments.bench.batch:measure_batch",
+}
+
+
+def measure(name: str) -> Iterator[Row]:
+    """Yield the rows of one benchmark as they are measured."""
+    if name not in BENCHES:
+        raise UsageError(f"no benchmark named {name!r}; choose one of {', '.join(BENCHES)}")
+    module, function = BENCHES[name].split(":")
+    yield from getattr(import_module(module), function)()

@@ -1,0 +1,117 @@
+"""RGS beside other learners of feature weights, on the planted-features task (`experiments.reproduce.planted`).
+
+Each method runs in a process of its own: seconds, memory, and how many of the 20 relevant features it finds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from neurofs.experiments.bench.row import Row
+from neurofs.running.worker import SINGLE_THREAD
+
+__all__ = ["PEERS", "measure_peers"]
+
+PATIENCE = 900  # seconds after which a peer is stopped
+
+
+def _rgs(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    from neurofs.selectors import RGS
+
+    return RGS(random_state=0).fit(X, y).weights_
+
+
+def _ncafs(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    from ncafs import NCAFSR
+
+    return np.abs(NCAFSR().fit(X.astype(np.float64), y).weights_)
+
+
+def _mlkr(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """MLKR learns a matrix; a feature's weight is the length of its column. Few steps, for time."""
+    from metric_learn import MLKR, _util
+    from sklearn.utils import check_array, check_X_y
+
+    for check in (check_X_y, check_array):  # metric-learn 0.7 uses a keyword that scikit-learn has renamed
+        setattr(_util, check.__name__, partial(_renamed, check))
+    learner = MLKR(n_components=20, max_iter=20, init="pca", random_state=0)
+    return np.linalg.norm(learner.fit(X.astype(np.float64), y).components_, axis=0)
+
+
+def _renamed(check: Callable[..., Any], *data: Any, force_all_finite: bool = True, **options: Any) -> Any:
+    try:
+        return check(*data, ensure_all_finite=force_all_finite, **options)
+    except TypeError:  # an older scikit-learn
+        return check(*data, force_all_finite=force_all_finite, **options)
+
+
+PEERS: dict[str, tuple[str, Callable[[np.ndarray, np.ndarray], np.ndarray]]] = {
+    "RGS": ("neurofs", _rgs),
+    "ncafs": ("ncafs", _ncafs),
+    "MLKR (20 components, 20 steps)": ("metric_learn", _mlkr),
+}
+
+
+def measure_peers() -> Iterator[Row]:
+    """Yield one row per method, and for each peer whether RGS was better in all three."""
+    own: dict[str, float] = {}
+    for name, (package, _) in PEERS.items():
+        if find_spec(package) is None:
+            yield Row(f"{name}, 20 of 640", f"skipped: {package} is not installed")
+            continue
+        try:
+            seen = run_alone(name)
+        except subprocess.TimeoutExpired:
+            yield Row(f"{name}, 20 of 640", f"stopped after {PATIENCE} s", "slower than RGS", True)
+            continue
+        except subprocess.CalledProcessError as error:
+            last = error.stderr.strip().splitlines()[-1] if error.stderr.strip() else "no message"
+            yield Row(f"{name}, 20 of 640", f"failed: {last[:70]}")
+            continue
+        own = own or seen
+        text = f"{seen['seconds']:.1f} s, {seen['memory'] / 1e6:.0f} MB, found {seen['found']:.0f} of 20"
+        if name == "RGS":
+            yield Row(f"{name}, 20 of 640", text)
+        else:
+            better = own["seconds"] < seen["seconds"] and own["memory"] < seen["memory"]
+            yield Row(
+                f"{name}, 20 of 640", text, "RGS better in all", better and own["found"] > seen["found"]
+            )
+
+
+def run_alone(name: str) -> dict[str, float]:
+    """Run one method in a fresh process on one core."""
+    command = [sys.executable, "-W", "ignore", "-m", "neurofs.experiments.bench.peers", name]
+    environment = {**os.environ, **SINGLE_THREAD}
+    answer = subprocess.run(
+        command, capture_output=True, text=True, check=True, env=environment, timeout=PATIENCE
+    )
+    return json.loads(answer.stdout.splitlines()[-1])
+
+
+def measure(name: str) -> dict[str, float]:
+    """Return seconds, growth of the peak memory in bytes and features found, after a small warm-up."""
+    from neurofs.experiments.bench.memory import peak_memory
+    from neurofs.experiments.reproduce.planted import draw, found
+
+    X, y = draw("mixed", 0)
+    method = PEERS[name][1]
+    method(X[:60, :30], y[:60])
+    before, start = peak_memory(), time.perf_counter()
+    scores = method(X, y)
+    elapsed = time.perf_counter() - start
+    return {"seconds": elapsed, "memory": float(peak_memory() - before), "found": float(found(scores))}
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(sys.argv[1])))

@@ -1,0 +1,107 @@
+"""Published experiments, run again, with the published figures beside ours.
+
+Each module has ``MINUTES`` (what its default takes on one core, about), ``run(...) -> DataFrame`` (one tidy row
+per figure), ``render(table) -> str``, ``claims(table)``, a list of records made by `make_claim`, and
+``plot(table, path)``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from neurofs.ground.errors import UsageError, quoted
+
+__all__ = [
+    "EXPERIMENTS",
+    "check_figure",
+    "count_repetitions",
+    "find_experiment",
+    "list_claims",
+    "list_experiments",
+    "reproduce",
+    "save_figure",
+]
+
+EXPERIMENTS = {
+    "navot2005-fig2": "neurofs.experiments.reproduce.navot2005",
+    "20-of-640": "neurofs.experiments.reproduce.planted",
+    "stevenson-prefixes": "neurofs.experiments.reproduce.prefixes",
+    "xor": "neurofs.experiments.reproduce.xor",
+    "peaking": "neurofs.experiments.reproduce.peaking",
+    "chance": "neurofs.experiments.reproduce.chance",
+    "ebfs": "neurofs.experiments.reproduce.ebfs",
+    "meta-features": "neurofs.experiments.reproduce.meta_features",
+    "transfer": "neurofs.experiments.reproduce.transfer",
+    "ordered-fs": "neurofs.experiments.reproduce.ordered_fs",
+    "focus": "neurofs.experiments.reproduce.focus",
+    "focus-direction": "neurofs.experiments.reproduce.focus_direction",
+}
+
+
+def find_experiment(name: str) -> Any:
+    """Return the module of an experiment."""
+    from importlib import import_module
+
+    if name not in EXPERIMENTS:
+        raise UsageError(f"no experiment named {name!r}; choose one of {', '.join(EXPERIMENTS)}, or all")
+    return import_module(EXPERIMENTS[name])
+
+
+def list_experiments() -> str:
+    """Return the experiments by name, with source and content, and how long each one takes on one core."""
+    lines = []
+    for name in EXPERIMENTS:
+        module = find_experiment(name)
+        lines.append(f"{name:<20}{module.MINUTES:>3} min  {describe_experiment(module)}")
+    return "\n".join([*lines, "", "neurofs reproduce NAME runs one, neurofs reproduce all runs them all."])
+
+
+def describe_experiment(module: Any) -> str:
+    """Return the first line of what an experiment is."""
+    return (module.__doc__ or "").splitlines()[0]
+
+
+def count_repetitions(name: str) -> int:
+    """Return the repetitions of an experiment if nothing else is asked for."""
+    return int(inspect.signature(find_experiment(name).run).parameters["repetitions"].default)
+
+
+def reproduce(
+    name: str, progress: Callable[[int, int], None] | None = None, **options: Any
+) -> tuple[Any, str]:
+    """Run an experiment by name; return its table and the text to print.
+
+    `progress(done, total)` is called now and then. `options` go to the experiment: `repetitions`, `seed`.
+    """
+    module = find_experiment(name)
+    table = module.run(progress=progress, **options)
+    return table, module.render(table)
+
+
+def list_claims(name: str, table: Any) -> list[dict[str, Any]]:
+    """Return the claims of an experiment beside our figures."""
+    claims: list[dict[str, Any]] = find_experiment(name).claims(table)
+    return claims
+
+
+def check_figure(path: Path) -> None:
+    """Raise an error unless the end of a file's name is a kind of figure that can be drawn."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    kinds = FigureCanvasBase.get_supported_filetypes()
+    if path.suffix.lower().removeprefix(".") not in kinds:
+        raise UsageError(f"no figure can be saved as {quoted(path.name)}; end it in .png, .svg or .pdf")
+
+
+def save_figure(name: str, table: Any, path: Path) -> Path:
+    """Save the figure of an experiment to `path`, whole or not at all."""
+    from neurofs.comparison.comparison import write_atomically
+
+    with TemporaryDirectory() as folder:
+        drawn = Path(folder) / path.name
+        find_experiment(name).plot(table, drawn)
+        return write_atomically(path, drawn.read_bytes())

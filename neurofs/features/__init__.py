@@ -1,0 +1,1 @@
+"""From a recording to samples: bins, targets, the channel × lag tensor, folds."""

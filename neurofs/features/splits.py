@@ -1,0 +1,236 @@
+"""Folds that keep test samples apart from training samples, and the audit that proves it.
+
+Lag windows of neighboring bins share most of their raw data and nearly the same target, so a fold is a run of
+whole trials or a contiguous block of time, and training samples that share raw data with a test sample are
+left out. What shares raw data is known from the samples alone: |starts differ| < span (`features.samples`).
+`make_folds` gives the folds of a whole comparison: repeats with another order of trials or blocks, each audited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from neurofs.features.samples import Samples
+
+__all__ = [
+    "BlockedKFold",
+    "Fold",
+    "count_overlaps",
+    "make_folds",
+    "overlap_audit",
+    "shift_rows",
+    "shuffled_folds",
+    "split_off",
+]
+
+NULL_SHARE = 5  # a fifth of the samples is cut off at each end, so that every shift compares as many
+BLOCKS_PER_FOLD = 5  # without trials, repeats after the first deal out this many blocks to each fold
+
+
+def count_overlaps(starts: np.ndarray, others: np.ndarray, span: int) -> np.ndarray:
+    """Count for each of `starts` the `others` that lie less than `span` away.
+
+    >>> count_overlaps(np.array([0, 5, 20]), np.array([4, 6, 30]), span=5)
+    array([1, 2, 0])
+    """
+    others = np.sort(others)
+    below = np.searchsorted(others, starts - span, side="right")
+    return np.searchsorted(others, starts + span, side="left") - below
+
+
+def overlap_audit(samples: Samples, train: Any, test: Any) -> int:
+    """Count the pairs of a training and a test sample that share raw data; 0 for an honest fold.
+
+    Takes O(m log m), by sorted starts.
+
+    >>> samples = Samples.from_counts(np.zeros((10, 2)), n_lags=3)
+    >>> overlap_audit(samples, train=[0, 1, 2], test=[5, 6, 7])
+    0
+    >>> overlap_audit(samples, train=[0, 2, 4, 6], test=[1, 3, 5, 7])
+    7
+    """
+    starts = samples.starts
+    return int(count_overlaps(starts[train], starts[test], samples.span).sum())
+
+
+class BlockedKFold:
+    """Contiguous folds in time, or runs of whole trials, with a gap around the test part.
+
+    A scikit-learn splitter. With `groups` (the trial of each sample) a trial is never divided; without, the
+    samples are cut into blocks in the order of their starts. Training samples that share raw data with a test
+    sample are left out, so the training part may be smaller than the rest of the samples. Rows of a plain
+    array do not overlap and need no gap.
+
+    Parameters
+    ----------
+    n_splits : int
+        Number of folds, at least 2.
+    n_runs : int
+        Number of blocks or runs of trials that make up one fold, spread evenly over the session. One, the
+        default, is the hardest test of a decoder; several make folds alike, for choices in a training part.
+    random_state : int, SeedSequence or None
+        Permutes the order of the trials (without trials: of the blocks) before they are dealt to the folds;
+        None keeps the order of time.
+
+    Examples
+    --------
+    >>> samples = Samples.from_counts(np.zeros((11, 4)), n_lags=2)
+    >>> for train, test in BlockedKFold(n_splits=3).split(samples):
+    ...     print(train, test, overlap_audit(samples, train, test))
+    [5 6 7 8 9] [0 1 2 3] 0
+    [0 1 2 8 9] [4 5 6] 0
+    [0 1 2 3 4 5] [7 8 9] 0
+    """
+
+    def __init__(self, n_splits: int = 5, n_runs: int = 1, random_state: Any = None) -> None:
+        if n_splits < 2:
+            raise ValueError(f"n_splits must be at least 2; found {n_splits}")
+        if n_runs < 1:
+            raise ValueError(f"n_runs must be at least 1; found {n_runs}")
+        self.n_splits, self.n_runs, self.random_state = n_splits, n_runs, random_state
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of folds."""
+        return self.n_splits
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the training and test rows of each fold, both in ascending order."""
+        starts, span = _positions(X)
+        blocks = _blocks(starts, groups)
+        n_blocks, n_parts = int(blocks.max(initial=-1)) + 1, self.n_splits * self.n_runs
+        if n_blocks < n_parts:
+            what = "samples" if groups is None else "groups"
+            raise ValueError(f"{self!r} needs at least {n_parts} {what}; found {n_blocks}")
+        fold = self._deal(n_blocks, n_parts, groups is None)[blocks]
+        for f in range(self.n_splits):
+            test = fold == f
+            apart = count_overlaps(starts, starts[test], span) == 0
+            if not apart.any():
+                raise ValueError(
+                    f"no training samples are left outside the gap around a fold of {test.sum()}"
+                )
+            yield np.flatnonzero(apart & ~test), np.flatnonzero(test)
+
+    def _deal(self, n_blocks: int, n_parts: int, by_part: bool) -> np.ndarray:
+        """Return the fold of each trial or sample; a permutation moves trials, but only parts of samples."""
+        part = np.arange(n_blocks) * n_parts // n_blocks
+        if self.random_state is None:
+            return part % self.n_splits
+        rng = np.random.default_rng(self.random_state)
+        return (rng.permutation(n_parts)[part] if by_part else rng.permutation(part)) % self.n_splits
+
+    def __repr__(self) -> str:
+        return f"BlockedKFold(n_splits={self.n_splits}, n_runs={self.n_runs})"
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """The training and test rows of one fold of one repeat, and the result of its audit."""
+
+    repeat: int
+    fold: int
+    train: np.ndarray
+    test: np.ndarray
+    n_overlaps: int
+
+
+def make_folds(
+    samples: Samples, groups: Any, n_splits: int, n_repeats: int = 1, seed: int = 0, shuffled: bool = False
+) -> list[Fold]:
+    """Return all folds of a comparison, audited.
+
+    The first repeat is in the order of time. The others permute the trials, or, without trials, deal out 5
+    blocks to each fold. `shuffled` folds of single bins leak, and the audit says so.
+
+    >>> samples = Samples.from_counts(np.zeros((60, 4)), n_lags=2)
+    >>> [(f.repeat, f.fold, len(f.train), len(f.test), f.n_overlaps) for f in make_folds(samples, None, 2, 2)]
+    [(0, 0, 28, 30, 0), (0, 1, 29, 29, 0), (1, 0, 25, 29, 0), (1, 1, 24, 30, 0)]
+    """
+    seeds = np.random.SeedSequence(seed, spawn_key=(1,)).spawn(n_repeats)
+    found = []
+    for repeat, child in enumerate(seeds):
+        if shuffled:
+            parts = shuffled_folds(len(samples), n_splits, child)
+        else:
+            n_runs = 1 if groups is not None or repeat == 0 else BLOCKS_PER_FOLD
+            splitter = BlockedKFold(n_splits, n_runs, random_state=child if repeat else None)
+            parts = splitter.split(samples, groups=groups)
+        for fold, (train, test) in enumerate(parts):
+            found.append(Fold(repeat, fold, train, test, overlap_audit(samples, train, test)))
+    return found
+
+
+def shuffled_folds(n_rows: int, n_splits: int, seed: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield folds of single rows in random order, the mistake that `overlap_audit` is there to catch."""
+    fold = np.random.default_rng(seed).permutation(np.arange(n_rows) % n_splits)
+    for f in range(n_splits):
+        yield np.flatnonzero(fold != f), np.flatnonzero(fold == f)
+
+
+def _positions(X: Any) -> tuple[np.ndarray, int]:
+    """Return the starts and the span of `X`; rows of an array lie one apart and overlap nothing."""
+    if isinstance(X, Samples):
+        return X.starts, X.span
+    return np.arange(len(X)), 1
+
+
+def _blocks(starts: np.ndarray, groups: Any) -> np.ndarray:
+    """Number the samples, or their groups by first appearance, in the order of the starts."""
+    order = np.argsort(starts, kind="stable")
+    blocks = np.empty(len(starts), dtype=np.int64)
+    if groups is None:
+        blocks[order] = np.arange(len(starts))
+        return blocks
+    groups = np.asarray(groups)
+    if groups.shape != starts.shape:
+        raise ValueError(f"groups must name the trial of each of {len(starts)} samples; found {groups.shape}")
+    _, first, inverse = np.unique(groups[order], return_index=True, return_inverse=True)
+    blocks[order] = np.argsort(np.argsort(first))[inverse]
+    return blocks
+
+
+def shift_rows(n_rows: int, n_shifts: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows in the middle that every shift keeps, and the shifts: 0, then to both sides.
+
+    The windows of row i are paired with the target of row i + shift. The ends are cut off, so that every
+    shift compares as many rows and none wraps around (linear shifts).
+
+    >>> shift_rows(20, 4)
+    (array([ 4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15]), array([ 0,  2,  4, -2, -4]))
+    """
+    most = n_rows // NULL_SHARE
+    half = -(-n_shifts // 2)
+    ahead = np.unique(np.round(most * np.arange(1, half + 1) / half).astype(int))
+    return np.arange(most, n_rows - most), np.concatenate([[0], ahead, -ahead])[: n_shifts + 1]
+
+
+def split_off(X: Any, fraction: float, groups: Any = None, n_runs: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows to train on and the rows to hold out, about `fraction` of all, once.
+
+    The held-out rows are blocks, or runs of whole trials, spread over the session: at most `n_runs` of them, of
+    at least three rows or one trial. Training rows that share raw data with them are left out.
+
+    >>> train, test = split_off(Samples.from_counts(np.zeros((21, 4)), n_lags=2), 0.3)
+    >>> train, test
+    (array([ 0,  1,  2,  3,  4,  5, 11, 12, 13, 14, 15]), array([ 7,  8,  9, 17, 18, 19]))
+    """
+    if not 0 < fraction < 1:
+        raise ValueError(f"the held-out fraction must be above 0 and below 1; found {fraction!r}")
+    starts, span = _positions(X)
+    blocks = _blocks(starts, groups)
+    n_blocks = int(blocks.max(initial=-1)) + 1
+    if n_blocks < 2:
+        what = "samples" if groups is None else "groups"
+        raise ValueError(f"holding out a part needs at least 2 {what}; found {n_blocks}")
+    shortest = 10 if groups is None else 4
+    runs = np.array_split(np.arange(n_blocks), max(1, min(n_runs, n_blocks // shortest)))
+    held = [run[-min(len(run) - 1, max(1, round(fraction * len(run)))) :] for run in runs]
+    test = np.isin(blocks, np.concatenate(held))
+    apart = count_overlaps(starts, starts[test], span) == 0
+    if not apart.any():
+        raise ValueError(f"no training samples are left outside the gap around {test.sum()} held-out ones")
+    return np.flatnonzero(apart & ~test), np.flatnonzero(test)

@@ -1,0 +1,190 @@
+"""What is decoded: behavior series brought onto the bins of a tensor.
+
+A target is named ``NAME`` (a behavior series), ``NAME:COLUMN`` (one of its columns) or ``NAME.velocity``
+(its derivative). Within a bin the samples are averaged; a series that is sampled slower than the bins is
+interpolated at their centers. Circular series become their cosine and sine: an average of angles means
+nothing. A condition of the trials, such as the direction of a reach, is a target of classes.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+from scipy.signal import savgol_filter
+
+from neurofs.features.grid import Grid
+from neurofs.ground.errors import UsageError, printable, quoted
+from neurofs.recordings.recording import Recording, Series
+
+__all__ = [
+    "derive_velocity",
+    "encode_condition",
+    "find_target",
+    "is_condition",
+    "list_conditions",
+    "resample",
+]
+
+MAX_CLASSES = 50
+"""Values up to which a column of the trials counts as a condition."""
+
+POSITION_OF = {"velocity": "position", "Velocity": "Position", "vel": "pos", "Vel": "Pos"}
+
+
+def find_target(
+    name: str, behavior: Mapping[str, Series], trials: np.ndarray, bin_width: float
+) -> tuple[Series, str]:
+    """Return the series that `name` asks for, and a note if it was derived.
+
+    `trials` are the intervals (n, 2) that a derivative must not cross.
+    """
+    if name in behavior:
+        return behavior[name], ""
+    base, _, column = name.rpartition(":")
+    if base:
+        series, note = find_target(base, behavior, trials, bin_width)
+        return _pick_column(series, column), note
+    source = _position_of(name, behavior)
+    if source is None:
+        raise UsageError(_unknown_target(name, behavior))
+    return derive_velocity(behavior[source], trials, bin_width)
+
+
+def _position_of(name: str, behavior: Mapping[str, Series]) -> str | None:
+    """Return the series of which `name` is the velocity: asked for, or known by its name."""
+    base, dot, kind = name.rpartition(".")
+    if dot and kind == "velocity" and base in behavior:
+        return base
+    guesses = (
+        name.replace(velocity, position) for velocity, position in POSITION_OF.items() if velocity in name
+    )
+    return next((guess for guess in guesses if guess in behavior), None)
+
+
+def _unknown_target(name: str, behavior: Mapping[str, Series]) -> str:
+    if not behavior:
+        return f"target {quoted(name)}: the recording has no behavior series"
+    near = difflib.get_close_matches(name, behavior, n=1)
+    hint = f"did you mean {quoted(near[0])}? " if near else ""
+    known = ", ".join(printable(known) for known in list(behavior)[:12])
+    return f"target {quoted(name)}: no such behavior series; {hint}It has: {known}"
+
+
+def _pick_column(series: Series, column: str) -> Series:
+    if column not in series.columns:
+        known = ", ".join(printable(known) for known in series.columns[:12])
+        raise UsageError(f"target {quoted(series.name)}: no column {quoted(column)}; it has: {known}")
+    i = series.columns.index(column)
+    return replace(series, values=series.values[:, i : i + 1], columns=(column,))
+
+
+def derive_velocity(series: Series, trials: np.ndarray, bin_width: float) -> tuple[Series, str]:
+    """Return the derivative of a series, by a cubic Savitzky–Golay filter about one bin wide.
+
+    The filter crosses neither a gap in the samples nor the edge of a trial. Angles are unwrapped first.
+    """
+    size = max(5, int(bin_width / series.interval) // 2 * 2 + 1)
+    velocity = np.full(series.values.shape, np.nan)
+    for part in _stretches(series, trials):
+        if part.stop - part.start >= size:
+            velocity[part] = _slope(series, part, size)
+    note = (
+        f"velocity of {series.name!r}: Savitzky–Golay derivative, cubic, {size} samples "
+        f"({size * series.interval:.3g} s)"
+    )
+    name, unit = f"{series.name}.velocity", f"{series.unit}/s" if series.unit else ""
+    columns = () if series.columns == (series.name,) else series.columns
+    return Series(name, series.time, velocity, columns, unit), note
+
+
+def _stretches(series: Series, trials: np.ndarray) -> list[slice]:
+    """Cut the samples where time jumps by more than 1.5 intervals and where a trial begins or ends."""
+    jumps = np.flatnonzero(np.diff(series.time) > 1.5 * series.interval) + 1
+    edges = np.searchsorted(series.time, np.asarray(trials, dtype=np.float64).reshape(-1))
+    cuts = np.unique(np.concatenate([[0], jumps, edges, [len(series.time)]])).astype(int)
+    return [slice(a, b) for a, b in pairwise(cuts)]
+
+
+def _slope(series: Series, part: slice, size: int) -> np.ndarray:
+    time, values = series.time[part], series.values[part]
+    if series.circular:
+        values = np.unwrap(values, axis=0)
+    even = np.linspace(time[0], time[-1], len(time))
+    if np.abs(even - time).max() > 0.01 * series.interval:
+        values = np.column_stack([np.interp(even, time, column) for column in values.T])
+    slope = savgol_filter(values, size, 3, deriv=1, delta=even[1] - even[0], axis=0, mode="interp")
+    return np.column_stack([np.interp(time, even, column) for column in slope.T])
+
+
+def resample(series: Series, grid: Grid) -> tuple[np.ndarray, tuple[str, ...], str]:
+    """Return the series on the bins of `grid` (bin, output), the names of the outputs, and how it was done.
+
+    A bin with a missing sample, or with none, is NaN.
+    """
+    series = _as_components(series) if series.circular else series
+    if len(series.time) > 1 and series.interval > grid.bin_width * (1 + 1e-6):
+        return _interpolate(series, grid), series.columns, "interpolated at the center of the bin"
+    return _average(series, grid), series.columns, "mean within the bin"
+
+
+def _as_components(series: Series) -> Series:
+    parts = [part for column in series.values.T for part in (np.cos(column), np.sin(column))]
+    names = [f"{part}({column})" for column in series.columns for part in ("cos", "sin")]
+    return replace(series, values=np.column_stack(parts), columns=tuple(names), unit="", circular=False)
+
+
+def _average(series: Series, grid: Grid) -> np.ndarray:
+    bins = grid.bins(series.time)
+    keep = (bins >= 0) & (bins < grid.n_bins)
+    bins, values = bins[keep], series.values[keep]
+    n = np.bincount(bins, minlength=grid.n_bins)
+    sums = [np.bincount(bins, weights=column, minlength=grid.n_bins) for column in values.T]
+    with np.errstate(invalid="ignore"):
+        return np.column_stack(sums) / n[:, None]
+
+
+def _interpolate(series: Series, grid: Grid) -> np.ndarray:
+    centers, time = grid.centers, series.time
+    right = np.clip(np.searchsorted(time, centers), 1, len(time) - 1)
+    near = (
+        (time[right] - time[right - 1] <= 2 * series.interval) & (centers >= time[0]) & (centers <= time[-1])
+    )
+    columns: Sequence[np.ndarray] = [np.interp(centers, time, column) for column in series.values.T]
+    return np.where(near[:, None], np.column_stack(columns), np.nan)
+
+
+def is_condition(name: str, recording: Recording) -> bool:
+    """Whether a target names a condition of the trials and no behavior series.
+
+    >>> import pandas as pd
+    >>> trials = pd.DataFrame({"start": [0.0], "stop": [1.0], "direction": [3]})
+    >>> is_condition("direction", Recording("toy", spikes=[[0.5]], trials=trials))
+    True
+    """
+    return name in list_conditions(recording) and name not in recording.behavior
+
+
+def list_conditions(recording: Recording) -> list[str]:
+    """Return the columns of the trials that may be conditions: all but times and trial numbers."""
+    trials = recording.trials
+    return [c for c in trials.columns if c not in ("start", "stop") and trials[c].nunique() <= MAX_CLASSES]
+
+
+def encode_condition(name: str, trials: pd.DataFrame) -> tuple[np.ndarray, list[str]]:
+    """Return the number of the class of each trial (NaN where it is missing), and the classes in order.
+
+    >>> import pandas as pd
+    >>> encode_condition("side", pd.DataFrame({"side": ["right", "left", None, "right"]}))
+    (array([ 1.,  0., nan,  1.]), ['left', 'right'])
+    """
+    codes, classes = pd.factorize(trials[name], sort=True)
+    if len(classes) < 2:
+        raise UsageError(
+            f"target {quoted(name)}: expected a condition with at least 2 values; found {len(classes)}"
+        )
+    return np.where(codes < 0, np.nan, codes), [str(label) for label in classes]

@@ -1,0 +1,331 @@
+"""From a recording to a channel × lag tensor.
+
+The conventions, which every later stage relies on:
+
+- Time is in seconds. Bins are half-open, ``[t, t + Δ)``, and all comparisons are made in whole nanoseconds,
+  so a spike at 0.1 + 0.2 lies in the bin that begins at 0.3. The `time` of a bin is its beginning.
+- Every spike inside the observed span is counted once; a last bin that is observed only in part is kept but
+  is not valid.
+- A **positive lag means that the spikes precede the target**; lag 0 is the bin of the target itself.
+  ``features[t, c, l] = counts[t - lag_l / Δ, c]``.
+- `valid` marks the bins that make a sample: their whole window and the target lie in one trial (if there are
+  trials) and in one observed stretch, and no target value is missing.
+- `features` is a view of `counts`: nothing is copied once per lag.
+- A condition of the trials as target gives the number of its class, and `classes` among the attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from neurofs.features.grid import TICK, Grid
+from neurofs.features.samples import Samples
+from neurofs.features.target import encode_condition, find_target, is_condition, resample
+from neurofs.ground.errors import UsageError, printable, quoted
+from neurofs.recordings.recording import Recording, Series
+
+__all__ = ["build_tensor", "map_features", "to_samples"]
+
+
+def build_tensor(
+    recording: Recording,
+    target: str | Sequence[str],
+    *,
+    bin_width: float = 0.1,
+    n_lags: int = 10,
+    lead: float = 0.0,
+    step: float | None = None,
+    sqrt: bool = False,
+    smooth: float = 0.0,
+    period: tuple[str, str] | None = None,
+) -> xr.Dataset:
+    """Bin a recording and its target; see the module for the conventions.
+
+    Parameters
+    ----------
+    recording : Recording
+    target : str or several
+        ``NAME``, ``NAME:COLUMN`` or ``NAME.velocity`` of a behavior series; or a single condition of the
+        trials, such as ``direction``.
+    bin_width : float
+        Seconds, rounded to whole nanoseconds. A recording of counts takes whole multiples of its own bins.
+    n_lags : int
+        Bins in the window of a sample.
+    lead : float
+        Seconds between the newest bin of the window and the target; negative to use spikes after the target.
+    step : float, optional
+        Seconds between samples, a multiple of `bin_width`.
+    sqrt, smooth : bool, float
+        Square root of counts; then causal smoothing with a half Gaussian of this standard deviation in
+        seconds, which begins anew in each trial and observed stretch.
+    period : two names of trial columns, optional
+        Only targets between these two moments of a trial are valid; windows may reach back before the first.
+
+    Examples
+    --------
+    >>> from neurofs.recordings.recording import Recording, Series
+    >>> velocity = Series("velocity", np.arange(0.05, 1, 0.1), np.arange(10.0), ("x",))
+    >>> r = Recording("toy", spikes=[[0.0, 0.31, 0.95]], behavior={"velocity": velocity}, observed=[[0, 1]])
+    >>> tensor = build_tensor(r, "velocity", bin_width=0.1, n_lags=3)
+    >>> tensor["counts"].values[:, 0]
+    array([1., 0., 0., 1., 0., 0., 0., 0., 0., 1.], dtype=float32)
+    >>> tensor["features"].sel(channel="0").isel(time=5).values      # bins 5, 4, 3 at lags 0, 0.1, 0.2
+    array([0., 0., 1.], dtype=float32)
+    >>> int(tensor["valid"].sum())
+    8
+    """
+    targets = (target,) if isinstance(target, str) else tuple(target)
+    if not targets:
+        raise UsageError(f"no target; choose one with --target: {_list_names(recording.behavior)}")
+    grid = _make_grid(recording, bin_width)
+    first_lag = _whole_bins("lead", lead, grid)
+    trial, run = _label_bins(recording, grid)
+    buffer, counts = _allocate(grid.n_bins, recording.n_channels, n_lags, first_lag)
+    _fill_counts(recording, grid, counts)
+    reach = _transform_counts(counts, run, sqrt, smooth / grid.bin_width)
+    values, outputs, units, notes, classes = _build_target(recording, targets, grid, trial)
+    valid, dropped = _find_valid(recording, grid, values, run, n_lags, first_lag, step, period)
+    features = _lag_view(buffer, counts, n_lags, first_lag)
+    attrs = {
+        "name": recording.name,
+        "source": recording.source,
+        "source_hash": recording.source_hash,
+        "bin_width": grid.bin_width,
+        "first_lag": first_lag,
+        "reach": reach,
+        "counts": "square root" if sqrt else "spikes per bin",
+        "smooth": float(smooth),
+        "classes": classes,
+        "notes": [*recording.notes, *notes],
+        **{f"dropped_{reason}": n for reason, n in dropped.items()},
+    }
+    lags = np.round((first_lag + np.arange(n_lags)) * grid.bin_width, 9)
+    return xr.Dataset(
+        {
+            "counts": (("time", "channel"), counts),
+            "features": (("time", "channel", "lag"), features),
+            "target": (("time", "output"), values),
+            "trial": ("time", trial),
+            "valid": ("time", valid),
+        },
+        coords={
+            "time": ("time", grid.starts, {"units": "s"}),
+            "channel": ("channel", recording.channels["name"].to_numpy(dtype=str)),
+            "lag": ("lag", lags, {"units": "s", "long_name": "time by which the spikes precede the target"}),
+            "output": ("output", np.array(outputs, dtype=str)),
+            "unit": ("output", np.array(units, dtype=str)),
+        },
+        attrs=attrs,
+    )
+
+
+def to_samples(tensor: xr.Dataset, rows: Any = None) -> Samples:
+    """Return the windows of the bins `rows` (default: the valid ones) as `Samples` on the tensor's counts."""
+    rows = np.flatnonzero(tensor["valid"].values) if rows is None else np.asarray(rows)
+    counts = tensor["counts"].values
+    samples = Samples.from_counts(counts, tensor.sizes["lag"], rows - tensor.attrs["first_lag"])
+    span = samples.n_features + tensor.attrs["reach"] * counts.shape[1]
+    return replace(samples, span=span)
+
+
+def map_features(values: Any, tensor: xr.Dataset) -> xr.DataArray:
+    """Put one number per feature of `Samples` back on channel × lag.
+
+    >>> import xarray as xr
+    >>> tensor = xr.Dataset(coords={"channel": ["a", "b"], "lag": [0.0, 0.1]})
+    >>> map_features([1, 2, 3, 4], tensor).sel(channel="a").values      # lag 0 is the newest bin, stored last
+    array([3, 1])
+    """
+    n_channels, n_lags = tensor.sizes["channel"], tensor.sizes["lag"]
+    grid = np.asarray(values).reshape(n_lags, n_channels)[::-1].T
+    return xr.DataArray(
+        grid, dims=("channel", "lag"), coords={k: tensor.coords[k] for k in ("channel", "lag")}
+    )
+
+
+def _list_names(names: Any) -> str:
+    return ", ".join(printable(name) for name in names) or "the recording has no behavior series"
+
+
+def _make_grid(recording: Recording, bin_width: float) -> Grid:
+    """Return the bins that cover the observed span, the last one perhaps only in part."""
+    width = round(bin_width / TICK)
+    if width < 1:
+        raise UsageError(f"bin_width must be at least {TICK:g} s; found {bin_width:g}")
+    start, stop = recording.span
+    n_ticks = round((stop - start) / TICK)
+    if recording.counts is not None:
+        own = round(recording.bin_width / TICK)
+        if width % own:
+            raise UsageError(
+                f"bin_width: expected a multiple of {recording.bin_width:g} s, in which the counts of "
+                f"{quoted(recording.name)} are stored; found {bin_width:g}"
+            )
+        start, n_ticks = recording.start, own * len(recording.counts)
+    return Grid(start, width, -(-n_ticks // width))
+
+
+def _whole_bins(name: str, seconds: float, grid: Grid) -> int:
+    ticks = round(seconds / TICK)
+    if ticks % grid.width:
+        raise UsageError(
+            f"{name}: expected a multiple of the bin width {grid.bin_width:g} s; found {seconds:g}"
+        )
+    return ticks // grid.width
+
+
+def _label_bins(recording: Recording, grid: Grid) -> tuple[np.ndarray, np.ndarray]:
+    """Return the trial of each bin (-1: none) and its run: bins of one run may share a window (-1: none)."""
+    observed = np.zeros(grid.n_bins, dtype=bool)
+    for first, stop in zip(*grid.inside(_merge(recording.observed)), strict=True):
+        observed[first:stop] = True
+    trial = np.full(grid.n_bins, -1, dtype=np.int32)
+    for i, (first, stop) in enumerate(zip(*grid.inside(recording.trials[["start", "stop"]]), strict=True)):
+        trial[first:stop] = i
+    label = np.where(observed, trial if len(recording.trials) else 0, -1)
+    run = np.concatenate([[0], np.cumsum(label[1:] != label[:-1])])[: grid.n_bins]
+    return trial, np.where(label >= 0, run, -1)
+
+
+def _merge(intervals: np.ndarray) -> np.ndarray:
+    """Join intervals that touch."""
+    if len(intervals) < 2:
+        return intervals
+    cut = np.flatnonzero(np.rint((intervals[1:, 0] - intervals[:-1, 1]) / TICK) > 0)
+    return np.column_stack([intervals[np.r_[0, cut + 1], 0], intervals[np.r_[cut, len(intervals) - 1], 1]])
+
+
+def _allocate(n_bins: int, n_channels: int, n_lags: int, first_lag: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return a zeroed buffer and the counts in it; the rest pads the windows that reach past the ends."""
+    before, after = max(0, first_lag + n_lags - 1), max(0, -first_lag)
+    buffer = np.zeros((before + n_bins + after, n_channels), dtype=np.float32)
+    return buffer, buffer[before : before + n_bins]
+
+
+def _lag_view(buffer: np.ndarray, counts: np.ndarray, n_lags: int, first_lag: int) -> np.ndarray:
+    """Return the view ``[t, c, l] = counts[t - first_lag - l, c]``; it stays inside the padded buffer."""
+    before = max(0, first_lag + n_lags - 1)
+    by_time, by_channel = buffer.strides
+    return np.lib.stride_tricks.as_strided(
+        buffer[before - first_lag :],
+        shape=(*counts.shape, n_lags),
+        strides=(by_time, by_channel, -by_time),
+        writeable=False,
+    )
+
+
+def _fill_counts(recording: Recording, grid: Grid, counts: np.ndarray) -> None:
+    if recording.counts is not None:
+        factor = grid.width // round(recording.bin_width / TICK)
+        edges = np.arange(0, len(recording.counts), factor)
+        np.add.reduceat(recording.counts, edges, axis=0, dtype=np.float32, out=counts)
+        return
+    end = round((recording.span[1] - grid.origin) / TICK)
+    for channel, times in enumerate(recording.spikes or ()):
+        ticks = grid.ticks(times)
+        first, stop = np.searchsorted(ticks, [0, end])
+        counts[:, channel] = np.bincount(ticks[first:stop] // grid.width, minlength=grid.n_bins)
+
+
+def _transform_counts(counts: np.ndarray, run: np.ndarray, sqrt: bool, sigma: float) -> int:
+    """Apply square root and causal smoothing in place; return how many bins the smoothing reaches back."""
+    if sqrt:
+        np.sqrt(counts, out=counts)
+    reach = int(np.ceil(3 * sigma))
+    if reach:
+        kernel = np.exp(-0.5 * (np.arange(reach + 1) / sigma) ** 2)
+        cuts = np.flatnonzero(np.diff(run)) + 1
+        for part in np.split(counts, cuts):
+            part[:] = _smooth(part, kernel)
+    return reach
+
+
+def _smooth(counts: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    """Return the weighted mean of each bin and the bins before it."""
+    total, weight = np.zeros(counts.shape), np.zeros(len(counts))
+    for back, value in enumerate(kernel[: len(counts)]):
+        total[back:] += value * counts[: len(counts) - back]
+        weight[back:] += value
+    return total / weight[:, None]
+
+
+def _build_target(
+    recording: Recording, targets: Sequence[str], grid: Grid, trial: np.ndarray
+) -> tuple[np.ndarray, list[str], list[str], list[str], list[str]]:
+    """Return values, names, units, notes, and the classes if the target is a condition of the trials."""
+    if len(targets) == 1 and is_condition(targets[0], recording):
+        codes, classes = encode_condition(targets[0], recording.trials)
+        values = np.where(trial >= 0, np.append(codes, np.nan)[trial], np.nan)
+        note = f"target {targets[0]!r}: a condition of the trials, {len(classes)} classes"
+        return values[:, None], [targets[0]], [""], [note], classes
+    trials = recording.trials[["start", "stop"]].to_numpy(dtype=np.float64)
+    parts, outputs, units, notes = [], [], [], []
+    for name in targets:
+        series, note = find_target(name, recording.behavior, trials, grid.bin_width)
+        values, columns, how = resample(series, grid)
+        parts.append(values)
+        outputs += [_name_output(series, column) for column in columns]
+        units += ["" if series.circular else series.unit] * len(columns)
+        notes += [note] * bool(note) + [f"target {series.name!r}: {how}"]
+    if len(set(outputs)) < len(outputs):
+        raise UsageError(f"target: expected different outputs; found {_list_names(outputs)}")
+    return np.column_stack(parts), outputs, units, notes, []
+
+
+def _name_output(series: Series, column: str) -> str:
+    own = len(series.columns) == 1 and series.name in (column, series.columns[0])
+    return column if own else f"{series.name}:{column}"
+
+
+def _find_valid(
+    recording: Recording,
+    grid: Grid,
+    target: np.ndarray,
+    run: np.ndarray,
+    n_lags: int,
+    first_lag: int,
+    step: float | None,
+    period: tuple[str, str] | None,
+) -> tuple[np.ndarray, dict[str, int]]:
+    """Return which bins make a sample, and how many were dropped for each reason, in this order."""
+    checks = {
+        "window": _window_in_run(run, n_lags, first_lag),
+        "target": np.isfinite(target).all(axis=1),
+        "period": _in_period(recording, grid, period),
+        "step": np.arange(grid.n_bins) % (1 if step is None else max(1, _whole_bins("step", step, grid)))
+        == 0,
+    }
+    valid, dropped = np.ones(grid.n_bins, dtype=bool), {}
+    for reason, passed in checks.items():
+        dropped[reason] = int(np.sum(valid & ~passed))
+        valid &= passed
+    return valid, dropped
+
+
+def _window_in_run(run: np.ndarray, n_lags: int, first_lag: int) -> np.ndarray:
+    """Whether the window of each bin and the bin itself lie in one run."""
+    t = np.arange(len(run))
+    oldest = np.minimum(t - first_lag - (n_lags - 1), t)
+    newest = np.maximum(t - first_lag, t)
+    fits = (oldest >= 0) & (newest < len(run))
+    oldest, newest = np.where(fits, oldest, 0), np.where(fits, newest, 0)
+    return fits & (run[oldest] == run[newest]) & (run[newest] >= 0)
+
+
+def _in_period(recording: Recording, grid: Grid, period: tuple[str, str] | None) -> np.ndarray:
+    if period is None:
+        return np.ones(grid.n_bins, dtype=bool)
+    missing = [name for name in period if name not in recording.trials]
+    if missing:
+        known = _list_names(recording.trials.columns)
+        raise UsageError(f"period: the trials have no column {quoted(missing[0])}; they have: {known}")
+    moments = recording.trials[list(period)].to_numpy(dtype=np.float64)
+    inside = np.zeros(grid.n_bins, dtype=bool)
+    for first, stop in zip(*grid.inside(moments[np.isfinite(moments).all(axis=1)]), strict=True):
+        inside[first:stop] = True
+    return inside

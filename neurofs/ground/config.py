@@ -1,0 +1,282 @@
+"""Settings: TOML files and command-line options become one validated, frozen value.
+
+A *session file* is a small TOML file beside the data that says where things are in it. Every key is also a
+command-line option of the same name (`counts_bin_width` is ``--counts-bin-width``). Unknown keys are rejected
+with the nearest known name.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from neurofs.ground.errors import InputError, UsageError, printable, quoted
+
+__all__ = [
+    "CompareOptions",
+    "LoadOptions",
+    "RunOptions",
+    "SessionOptions",
+    "TensorOptions",
+    "given_options",
+    "make_options",
+    "read_session_file",
+    "read_toml",
+    "render_toml",
+    "select_options",
+]
+
+
+Names = Annotated[
+    tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)
+]
+
+
+def _split_names(value: Any) -> Any:
+    """Return names from one text, a list, or texts with commas between names."""
+    texts = (value,) if isinstance(value, str) else value
+    if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+        return value
+    return tuple(name.strip() for text in texts for name in text.split(",") if name.strip())
+
+
+NameList = Annotated[tuple[str, ...], BeforeValidator(_split_names)]
+"""Names that have no commas of their own, which may therefore separate them."""
+
+
+class _Options(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+
+
+class LoadOptions(_Options):
+    """Where things are in a data file. Everything may be left out where the file itself tells."""
+
+    name: str | None = Field(None, description="Name of the session; the file name by default.")
+    spikes: str | None = Field(
+        None, description="Variable with spike times: units, or a list or cell per channel."
+    )
+    spike_channels: str | None = Field(
+        None, description="Variable with the channel of each spike, where --spikes is one long list."
+    )
+    counts: str | None = Field(None, description="Variable with spike counts per bin.")
+    orientation: Literal["time-by-channel", "channel-by-time"] | None = Field(
+        None, description="Which way the counts and the behavior are stored."
+    )
+    counts_unit: Literal["count", "Hz"] = Field(
+        "count", description="Counts per bin, or rates in spikes per second."
+    )
+    counts_bin_width: float | None = Field(None, gt=0, description="Bin width of stored counts, in seconds.")
+    time: str | None = Field(
+        None, description="Variable with the time of each bin or behavior sample; none numbers the bins."
+    )
+    time_unit: Literal["s", "ms", "us", "samples"] | None = Field(
+        None, description="Unit of spike, bin and trial times; samples needs --sampling-rate."
+    )
+    sampling_rate: float | None = Field(
+        None, gt=0, description="Samples per second of times given in samples."
+    )
+    behavior: Names = Field((), description="Variables with behavior series, such as hand velocity.")
+    behavior_time: str | None = Field(None, description="Variable with the times of the behavior samples.")
+    behavior_rate: float | None = Field(None, gt=0, description="Samples per second of the behavior series.")
+    circular: Names = Field((), description="Behavior series that are angles in radians.")
+    trials: bool = Field(
+        True, description="Use the trials of the file; --no-trials decodes it as one stretch."
+    )
+    trial: str | None = Field(None, description="Variable with the trial number of each bin.")
+    trial_start: str | None = Field(
+        None, description="Variable with the start of each trial, as time or bin."
+    )
+    trial_stop: str | None = Field(
+        None, description="Variable with the end of each trial; the next start if absent."
+    )
+    trial_unit: Literal["time", "bin"] | None = Field(
+        None, description="Whether trial starts are times or bins."
+    )
+    index_base: Literal[0, 1] | None = Field(
+        None, description="Number of the first bin: 1 in MATLAB, else 0."
+    )
+    conditions: Names = Field((), description="Variables with a condition per trial, such as direction.")
+    channel_names: str | None = Field(None, description="Variable with the names of the channels.")
+    exclude_channels: Names = Field((), description="Channels to leave out, by name.")
+    sort_spikes: bool = Field(False, description="Sort spike times that are not in order.")
+
+
+class TensorOptions(_Options):
+    """How a recording becomes a channel × lag tensor."""
+
+    target: Names = Field((), description="Behavior series to decode: NAME, NAME:COLUMN or NAME.velocity.")
+    bin_width: float = Field(0.1, gt=0, description="Width of a bin, in seconds.")
+    n_lags: int = Field(10, ge=1, le=1000, description="Number of bins before (and with) the target's own.")
+    lead: float = Field(0.0, description="Predict this many seconds ahead (negative: behind).")
+    step: float | None = Field(None, gt=0, description="Seconds between samples; one bin by default.")
+    sqrt: bool = Field(False, description="Take the square root of counts.")
+    smooth: float = Field(
+        0.0, ge=0, description="Width (SD) of causal Gaussian smoothing of counts, in seconds."
+    )
+    period: tuple[str, str] | None = Field(
+        None, description="Two trial columns between which targets are taken, e.g. move_onset stop."
+    )
+
+
+class SessionOptions(LoadOptions, TensorOptions):
+    """The keys of a session file."""
+
+    file: str | None = Field(None, description="The data file, relative to the session file.")
+
+
+class CompareOptions(_Options):
+    """How selectors and decoders are compared."""
+
+    selectors: NameList = Field(
+        (), description="Selectors to compare, the first against all others: rgs,sks,corrcoef."
+    )
+    decoder: NameList = Field(
+        ("auto",),
+        description="Decoders on the selected features, beside knn: auto (the best for the first selector, "
+        "on an inner split), knn, local-linear, kernel-ridge, average, ridge, kalman, svr, "
+        "gradient-boosting, mlp; and kernel-rgs, which learns its own metric on all features, and "
+        "kernel-rgs-sparse, which also says how many channels suffice.",
+    )
+    settings: dict[str, dict[str, Any]] = Field(
+        default_factory=dict, description="Settings of selectors, as SELECTOR.NAME=VALUE."
+    )
+    folds: Literal["auto", "trials", "blocks", "shuffled"] = Field(
+        "auto", description="Whole trials, or contiguous blocks; shuffled needs --allow-leakage."
+    )
+    n_splits: int = Field(5, ge=2, le=100, description="Folds of the cross-validation.")
+    n_repeats: int = Field(1, ge=1, le=1000, description="Repeats with another order of the trials.")
+    sizes: tuple[int, ...] = Field((), description="Numbers of features to try; 30 from 1 to all by default.")
+    n_neighbors: int | Literal["auto"] = Field(
+        "auto", description="Neighbors of soft kNN; auto chooses on an inner split."
+    )
+    beta: float | Literal["auto"] = Field(
+        "auto", description="Width of soft kNN, in units of the mean distance of the neighbors."
+    )
+    n_shifts: int = Field(
+        20, ge=0, le=1000, description="Shifts of the target against the spikes that measure chance."
+    )
+    allow_leakage: bool = Field(False, description="Allow folds of shuffled bins, which leak.")
+    seed: int = Field(0, ge=0, description="Seed of everything random.")
+
+
+class RunOptions(SessionOptions, CompareOptions):
+    """The keys of a run.toml: everything that decides the outcome of a run."""
+
+
+T = TypeVar("T", bound=_Options)
+
+
+def make_options(kind: type[T], values: Mapping[str, Any], where: str = "options") -> T:
+    """Return `values` as a validated `kind`, or raise a `UsageError` that says what to change.
+
+    >>> make_options(TensorOptions, {"target": "hand_velocity", "n_lags": 5}).target
+    ('hand_velocity',)
+    >>> make_options(TensorOptions, {"nlags": 5})
+    Traceback (most recent call last):
+    neurofs.ground.errors.UsageError: options: unknown key 'nlags'; did you mean n_lags?
+    """
+    for key in values:
+        if key not in kind.model_fields:
+            raise UsageError(f"{where}: unknown key {quoted(key)}{_nearest(key, kind)}")
+    try:
+        return kind.model_validate(dict(values))
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"{where}: {key}: {first['msg']}; found {quoted(first['input'])}") from None
+
+
+def _nearest(key: str, kind: type[_Options]) -> str:
+    near = difflib.get_close_matches(str(key), kind.model_fields, n=1)
+    return f"; did you mean {near[0]}?" if near else f". Known: {', '.join(kind.model_fields)}"
+
+
+def refuse_options(options: LoadOptions, known: Collection[str], kind: str) -> None:
+    """Raise a `UsageError` if an option was given that has no meaning for this kind of file."""
+    for key in LoadOptions.model_fields:
+        if key not in known and getattr(options, key) != LoadOptions.model_fields[key].default:
+            raise UsageError(
+                f"{key} has no meaning for {kind}; leave it out. Known there: {', '.join(sorted(known))}"
+            )
+
+
+def select_options(kind: type[T], options: _Options) -> T:
+    """Return the part of `options` that belongs to `kind`."""
+    return kind.model_validate(
+        {key: getattr(options, key) for key in kind.model_fields if hasattr(options, key)}
+    )
+
+
+def given_options(options: _Options) -> dict[str, Any]:
+    """Return the options that differ from their defaults.
+
+    >>> given_options(TensorOptions(target=("hand",), n_lags=10))
+    {'target': ('hand',)}
+    """
+    plain = type(options)()
+    return {key: value for key, value in options if value != getattr(plain, key)}
+
+
+def read_toml(path: Path, what: str) -> dict[str, Any]:
+    """Return the content of a TOML file."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(path.name, f"{what} in TOML", error, "Correct the file.") from None
+    except OSError as error:
+        raise InputError(path, f"{what} in TOML", error.strerror, "Check the path.") from None
+
+
+def read_session_file(path: str | Path) -> tuple[Path, RunOptions]:
+    """Return the data file that a session file (or a run.toml, which has more keys) names, and its options."""
+    path = Path(path)
+    options = make_options(RunOptions, read_toml(path, "a session file"), printable(path.name))
+    if options.file is None:
+        raise InputError(path.name, "the key file, naming the data", "no such key", 'Add file = "…".')
+    return path.parent / options.file, options
+
+
+def render_toml(values: Mapping[str, Any]) -> str:
+    """Return simple values (no None) as TOML; mappings become tables, after all else.
+
+    >>> print(render_toml({"target": ["hand"], "settings": {"rgs": {"n_epochs": 3}}, "seed": 0}), end="")
+    target = ["hand"]
+    seed = 0
+    <BLANKLINE>
+    [settings.rgs]
+    n_epochs = 3
+    """
+    plain = {key: value for key, value in values.items() if not isinstance(value, Mapping)}
+    tables = [part for key, value in values.items() for part in _toml_tables(key, value)]
+    return "".join(f"{key} = {_toml_value(value)}\n" for key, value in plain.items()) + "".join(tables)
+
+
+def _toml_tables(name: str, value: Any) -> Iterator[str]:
+    """Yield the tables of a mapping, inner ones by dotted names."""
+    if not isinstance(value, Mapping) or not value:
+        return
+    name = name if re.fullmatch(r"[A-Za-z0-9_.-]+", name) else _toml_string(name)
+    plain = {key: item for key, item in value.items() if not isinstance(item, Mapping)}
+    if plain:
+        yield f"\n[{name}]\n" + "".join(f"{key} = {_toml_value(item)}\n" for key, item in plain.items())
+    for key, item in value.items():
+        yield from _toml_tables(f"{name}.{key}", item)
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_toml_value(v) for v in value) + "]"
+    return repr(value) if isinstance(value, int | float) else _toml_string(str(value))
+
+
+def _toml_string(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'

@@ -1,0 +1,1 @@
+"""The weighted distance: neighbors, compiled loops, and metrics that are learned."""

@@ -1,0 +1,404 @@
+"""Distances, neighbors and estimates over `Samples`: the checked front of `metric.loops`.
+
+    train = Samples.from_counts(counts, n_lags=10)[rows]
+    near = find_neighbors(train, weights=w, k=50)             # leave-one-out: overlapping windows excluded
+    near = find_neighbors(train, test, weights=w, k=50)       # test rows against training rows
+    soft_knn(near, Y, k=20, beta=0.25)                        # any k up to 50 and any β, for next to nothing
+    local_linear(near, Y, ridge=0.01)
+
+Neighbors are found once, with the largest k of interest; estimates for many (k, β, ridge) then cost little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg.blas import sgemm
+
+from neurofs.features.samples import Samples
+from neurofs.metric import loops, loops_linear
+
+__all__ = [
+    "Neighbors",
+    "as_samples",
+    "centered",
+    "find_neighbors",
+    "local_linear",
+    "pairwise_distances",
+    "prefix_curve",
+    "prefix_curves",
+    "sks_scores",
+    "soft_knn",
+]
+
+FAR_FROM_ZERO = 8.0  # |mean| / SD above which sums of squares lose too many digits
+BLOCK = 1024  # rows materialised at a time for matrix products
+SKS_BLOCK = 64  # features whose values are sorted at a time
+PREFIX_BLOCK = 128  # query rows whose distances are kept at a time in a prefix curve
+PREFIX_GEMM = 12  # new features from which a matrix product beats adding columns one by one
+
+
+def as_samples(X: Any) -> Samples:
+    """Return `X` if it is `Samples`, else its rows as samples."""
+    return X if isinstance(X, Samples) else Samples.from_array(X)
+
+
+def as_outputs(y: Any, n_rows: int) -> np.ndarray:
+    """Return targets as float64 (rows, outputs)."""
+    Y = np.ascontiguousarray(y, dtype=np.float64).reshape(n_rows, -1)
+    return Y
+
+
+def as_w2(weights: Any, n_features: int) -> np.ndarray:
+    """Return the squared weights as float32; ones where there are no weights."""
+    if weights is None:
+        return np.ones(n_features, np.float32)
+    weights = np.asarray(weights, dtype=np.float64)
+    if weights.shape != (n_features,):
+        raise ValueError(f"weights must have one number per feature ({n_features}); found {weights.shape}")
+    return (weights * weights).astype(np.float32)
+
+
+def centered(*samples: Samples) -> tuple[Samples, ...]:
+    """Return the samples with a constant taken off each feature where it lies far from zero.
+
+    Distances do not change, but sums of squares of numbers like 1000 ± 1 would lose them in rounding. Each
+    position of the buffer belongs to the feature (position − start) mod P of every window, P being the
+    greatest common divisor of the differences of starts, so one constant per residue serves all windows.
+    Constants are multiples of a power of two near the standard deviation: counts stay exact, ties stay ties.
+    """
+    starts = [s.starts - s.starts[0] for s in samples if len(s)]
+    period = int(np.gcd.reduce(np.concatenate(starts))) if starts else 0
+    period = period or max(s.n_features for s in samples)
+    offset = _offsets(samples[0], period)
+    if not offset.any():
+        return samples
+    moved: dict[tuple[int, int], np.ndarray] = {}
+    for s in samples:
+        key = (id(s.flat), int(s.starts[0]) % period if len(s) else 0)
+        if key not in moved:
+            moved[key] = s.flat - np.resize(np.roll(offset, key[1]), s.flat.size)
+    return tuple(
+        Samples(moved[id(s.flat), int(s.starts[0]) % period if len(s) else 0], s.starts, s.n_features, s.span)
+        for s in samples
+    )
+
+
+def _offsets(samples: Samples, period: int) -> np.ndarray:
+    """Return one constant per residue of the buffer position, zero if none lies far from zero."""
+    first = int(samples.starts[0]) if len(samples) else 0
+    flat = samples.flat[first % period :]
+    n_rows = flat.size // period
+    if n_rows < 2:
+        return np.zeros(period, np.float32)
+    table = flat[: n_rows * period].reshape(n_rows, period)
+    mean, sd = table.mean(axis=0, dtype=np.float64), table.std(axis=0, dtype=np.float64)
+    if not np.isfinite(mean).all() or not (np.abs(mean) > FAR_FROM_ZERO * sd).any():
+        return np.zeros(period, np.float32)
+    quantum = 2.0 ** np.floor(np.log2(np.where(sd > 0, sd, 1.0)))
+    return np.where(sd > 0, quantum * np.rint(mean / quantum), mean).astype(np.float32)
+
+
+# ----------------------------------------------------------------------------------------------- neighbors
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbors:
+    """The k nearest training rows of every query, nearest first; ranks from count[i] on are −1 and inf."""
+
+    index: np.ndarray
+    distance: np.ndarray
+    count: np.ndarray
+    train: Samples
+    queries: Samples
+    w2: np.ndarray
+
+
+def _pair_rows(
+    train: Samples, queries: Any, groups: Any, exclude: str
+) -> tuple[Samples, Samples, np.ndarray, np.ndarray, int]:
+    """Return training rows and queries, centered, the group of each, and the span within which rows overlap.
+
+    Rows of one group, or that overlap, are no neighbors; where queries are given, all training rows are.
+    """
+    if queries is None:
+        (train,) = centered(train)
+        trial = loo_groups(groups, len(train))
+        return train, train, trial, trial, exclusion_span(train, exclude)
+    train, queries = centered(train, as_samples(queries))
+    return train, queries, np.zeros(len(train), np.int64), np.full(len(queries), -1), 0
+
+
+def find_neighbors(
+    train: Any,
+    queries: Any = None,
+    *,
+    weights: Any = None,
+    k: int,
+    groups: Any = None,
+    exclude: str = "overlap",
+) -> Neighbors:
+    """Find the k nearest training rows under d_w(x, x') = Σ_f w_f² (x_f − x'_f)².
+
+    Without `queries`, every training row is a query and finds its neighbors in leave-one-out manner: rows
+    whose windows overlap it are no neighbors (``exclude="self"``: only itself), nor are rows of its group.
+    """
+    train = as_samples(train)
+    w2 = as_w2(weights, train.n_features)
+    train, queries, t_groups, q_groups, span = _pair_rows(train, queries, groups, exclude)
+    k = max(1, min(k, len(train)))
+    index, distance = np.full((len(queries), k), -1), np.full((len(queries), k), np.inf, np.float32)
+    count, norms = np.zeros(len(queries), np.int64), np.empty(len(train), np.float32)
+    if len(train) and len(queries):
+        flat, q_flat = plain(train.flat), plain(queries.flat)
+        loops.row_norms(flat, train.starts, w2, norms)
+        loops.neighbors(
+            flat,
+            train.starts,
+            t_groups,
+            norms,
+            w2,
+            q_flat,
+            queries.starts,
+            q_groups,
+            span,
+            index,
+            distance,
+            count,
+        )
+    return Neighbors(index, distance, count, train, queries, w2)
+
+
+def plain(flat: np.ndarray) -> np.ndarray:
+    """Return the buffer as a base ndarray (a memory map is a subclass)."""
+    return flat.view(np.ndarray)
+
+
+def loo_groups(groups: Any, n_rows: int) -> np.ndarray:
+    """Return integer groups, by default every row its own, so that a row is never its own neighbor."""
+    if groups is None:
+        return np.arange(n_rows)
+    groups = np.asarray(groups)
+    if groups.shape != (n_rows,):
+        raise ValueError(f"groups must have one entry per row ({n_rows}); found shape {groups.shape}")
+    return np.unique(groups, return_inverse=True)[1].astype(np.int64)
+
+
+def exclusion_span(samples: Samples, exclude: str) -> int:
+    """Return how near two starts may be; 0 lets every pair of different rows be neighbors."""
+    if exclude not in ("overlap", "self"):
+        raise ValueError(f"exclude must be 'overlap' or 'self'; found {exclude!r}")
+    return samples.span if exclude == "overlap" else 0
+
+
+# ----------------------------------------------------------------------------------------------- estimates
+
+
+def soft_knn(
+    near: Neighbors, y: Any, *, k: int | None = None, beta: float = 0.5, adaptive: bool = True
+) -> np.ndarray:
+    """Estimate ĝ(x) = Σ g(x') a(x') / Σ a(x'), a = exp(−d/β), from the first k neighbors; (queries, outputs).
+
+    With `adaptive`, β is `beta` times the mean distance of the k neighbors of each query, else `beta` itself.
+    """
+    Y = as_outputs(y, len(near.train))
+    out = np.empty((len(near.queries), Y.shape[1]))
+    k = near.index.shape[1] if k is None else k
+    loops.soft_average(near.index, near.distance, near.count, k, Y, beta, adaptive, out)
+    return out
+
+
+def local_linear(
+    near: Neighbors,
+    y: Any,
+    *,
+    k: int | None = None,
+    beta: float = 0.5,
+    adaptive: bool = True,
+    ridge: float = 0.01,
+    pairwise: np.ndarray | None = None,
+) -> np.ndarray:
+    """Estimate by weighted ridge regression on the first k neighbors, evaluated at the query.
+
+    `pairwise`, the squared distances among the training rows under the same weights (`pairwise_distances`),
+    saves the k² products over all features of each query.
+    """
+    Y = as_outputs(y, len(near.train))
+    out = np.empty((len(near.queries), Y.shape[1]))
+    k = near.index.shape[1] if k is None else k
+    p = np.empty((len(near.queries), min(k, near.index.shape[1])))
+    loops.soft_weights_of_rows(near.distance, near.count, p.shape[1], beta, adaptive, p)
+    if pairwise is not None:
+        table = np.ascontiguousarray(pairwise, np.float32)
+        loops_linear.local_linear_from_table(table, near.index, near.distance, near.count, p, Y, ridge, out)
+        return out
+    train, queries = near.train, near.queries
+    windows = plain(train.flat), train.starts, near.w2, plain(queries.flat), queries.starts
+    loops_linear.local_linear(*windows, near.index, near.count, p, Y, ridge, out)
+    return out
+
+
+def sks_scores(
+    samples: Any,
+    y: Any,
+    *,
+    k: int,
+    beta: float = 0.5,
+    adaptive: bool = True,
+    groups: Any = None,
+    exclude: str = "overlap",
+) -> np.ndarray:
+    """Return the leave-one-out MSE of soft kNN on each single feature, (features, outputs); low is good."""
+    samples = as_samples(samples)
+    Y = as_outputs(y, len(samples))
+    out = np.empty((samples.n_features, Y.shape[1]))
+    span, k = exclusion_span(samples, exclude), max(1, min(k, len(samples)))
+    loo = loo_groups(groups, len(samples))
+    for block in _blocks(samples.n_features, SKS_BLOCK):
+        columns = _columns(samples, np.arange(samples.n_features)[block])
+        ranks = np.argsort(columns, axis=1, kind="stable")
+        loops.sks(columns, ranks, samples.starts, loo, span, Y, k, beta, adaptive, out[block])
+    return out
+
+
+# ------------------------------------------------------------------------------------------------ matrices
+
+
+def _blocks(n_rows: int, size: int) -> Iterator[slice]:
+    """Cut the range of n_rows into slices of at most `size`."""
+    return (slice(a, min(a + size, n_rows)) for a in range(0, n_rows, size))
+
+
+def pairwise_distances(a: Any, b: Any = None, *, weights: Any = None) -> np.ndarray:
+    """Return the squared distances d_w between the rows of `a` and of `b` (or of `a`), float32.
+
+    Matrix products over blocks of materialised rows; among the rows of one set the diagonal is exactly 0.
+    """
+    same = b is None
+    a, b = as_samples(a), as_samples(a if same else b)
+    w = np.sqrt(as_w2(weights, a.n_features))
+    a, b = centered(a, b)
+    out = np.empty((len(a), len(b)), np.float32)
+    for cols in _blocks(len(b), BLOCK):
+        B = np.asarray(b[cols]) * w
+        b_norms = np.einsum("ij,ij->i", B, B)
+        for rows in _blocks(len(a), BLOCK):
+            A = np.asarray(a[rows]) * w
+            block = np.matmul(A, B.T, out=out[rows, cols])
+            block *= -2.0
+            block += b_norms
+            block += np.einsum("ij,ij->i", A, A)[:, None]
+    np.maximum(out, 0.0, out=out)
+    if same:
+        np.fill_diagonal(out, 0.0)
+    return out
+
+
+# ------------------------------------------------------------------------------------------- prefix curves
+
+
+def prefix_curve(
+    train: Any, y: Any, queries: Any = None, *, k: int, beta: float = 0.5, **options: Any
+) -> Any:
+    """Predict by soft kNN on the first n features of an order, for every n: (sizes, queries, outputs).
+
+    As `prefix_curves`, which says what the `options` are, with one k and one beta.
+    """
+    return prefix_curves(train, y, queries, points=[(k, beta)], **options)[0]
+
+
+def prefix_curves(
+    train: Any,
+    y: Any,
+    queries: Any = None,
+    *,
+    order: Any,
+    sizes: Any,
+    points: Sequence[tuple[int, float]],
+    weights: Any = None,
+    adaptive: bool = True,
+    groups: Any = None,
+    exclude: str = "overlap",
+) -> np.ndarray:
+    """Predict by soft kNN on the first n features of `order`, for every n of `sizes`, in one sweep.
+
+    Returns (points, sizes, queries, outputs), a point being a pair of k and beta. Distances only grow by the
+    features that a size adds to the one before, so all sizes together cost little more than the largest, and
+    further points next to nothing. Without `weights` the chosen features count alike; without `queries` the
+    training rows are predicted leaving out as `find_neighbors` does.
+    """
+    train = as_samples(train)
+    order, sizes = np.asarray(order, np.int64), np.asarray(sizes, np.int64)
+    if sizes.size and (sizes.min() < 1 or sizes.max() > order.size or (np.diff(sizes) <= 0).any()):
+        raise ValueError(f"sizes must ascend from 1 to at most {order.size}; found {sizes.tolist()[:10]}")
+    train, queries, t_groups, q_groups, span = _pair_rows(train, queries, groups, exclude)
+    Y, w2 = as_outputs(y, len(train)), as_w2(weights, train.n_features)[order]
+    used = order[: sizes.max(initial=0)]
+    columns, k = _columns(train, used), max(1, min(max(k for k, _ in points), len(train)))
+    out = np.empty((len(points), sizes.size, len(queries), Y.shape[1]))
+    for rows in _blocks(len(queries), PREFIX_BLOCK):
+        q_columns = _columns(queries[rows], used)
+        near = _sweep(
+            columns,
+            q_columns,
+            w2,
+            sizes,
+            train.starts,
+            t_groups,
+            queries.starts[rows],
+            q_groups[rows],
+            span,
+            k,
+        )
+        for at, (index, distance, count) in enumerate(near):
+            for point, (own_k, beta) in enumerate(points):
+                part = out[point, at, rows]
+                loops.soft_average(index, distance, count, min(own_k, k), Y, beta, adaptive, part)
+    return out
+
+
+def _columns(samples: Samples, features: np.ndarray) -> np.ndarray:
+    """Return the chosen features of all rows, one contiguous row per feature."""
+    out = np.empty((features.size, len(samples)), np.float32)
+    for c, f in enumerate(features):
+        np.take(samples.flat, samples.starts + f, out=out[c])
+    return out
+
+
+def _sweep(  # one block of queries; yields its neighbors for every size
+    columns: np.ndarray,
+    q_columns: np.ndarray,
+    w2: np.ndarray,
+    sizes: np.ndarray,
+    starts: np.ndarray,
+    groups: np.ndarray,
+    q_starts: np.ndarray,
+    q_groups: np.ndarray,
+    span: int,
+    k: int,
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield (index, distance, count) for every size, adding the features that are new."""
+    n_queries = q_columns.shape[1]
+    d = np.zeros((n_queries, columns.shape[1]), np.float32)
+    index, distance = np.full((n_queries, k), -1), np.full((n_queries, k), np.inf, np.float32)
+    count = np.zeros(n_queries, np.int64)
+    for first, last in zip([0, *sizes[:-1]], sizes, strict=True):
+        new = slice(first, last)
+        _add_features(columns[new], q_columns[new], w2[new], d)
+        loops.prefix_select(d, starts, groups, q_starts, q_groups, span, index, distance, count)
+        yield index, distance, count
+
+
+def _add_features(columns: np.ndarray, q_columns: np.ndarray, w2: np.ndarray, d: np.ndarray) -> None:
+    """Add the distances of some features to d: one by one, or q_i + q_j − 2 Σ w² x x' by a matrix product."""
+    if len(columns) < PREFIX_GEMM:
+        loops.prefix_add(columns, q_columns, w2, d)
+        return
+    weighted = q_columns * w2[:, None]
+    sgemm(-2.0, columns.T, weighted.T, beta=1.0, c=d.T, trans_b=True, overwrite_c=True)
+    norms = np.einsum("cj,cj,c->j", columns, columns, w2)
+    q_norms = np.einsum("ci,ci->i", weighted, q_columns)
+    loops.prefix_add_norms(norms, q_norms, d)

@@ -1,0 +1,1 @@
+"""Recordings: the checked value, the readers of files, writers, simulation, inspection."""

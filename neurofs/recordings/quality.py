@@ -1,0 +1,352 @@
+"""What is in a file, what is wrong with it, and how to decode it.
+
+`inspect_file` returns one plain dictionary, the same that ``neurofs inspect --json`` prints; `render_text`
+shows it to a person.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from neurofs.ground.config import LoadOptions, render_toml
+from neurofs.ground.errors import printable
+from neurofs.recordings.readers import load
+from neurofs.recordings.recording import InvalidRecording, Recording, Series, find_gaps
+
+__all__ = ["describe", "inspect_file", "render_text", "suggest"]
+
+RARE = 0.1
+"""A channel below this rate, in Hz, seldom says anything."""
+
+PARTLY = 0.8
+"""A channel that has spikes in a smaller share of the session than this is active only in part of it."""
+
+
+def inspect_file(path: str | Path, options: LoadOptions | None = None) -> dict[str, Any]:
+    """Load a file and describe it; problems that keep it from being used are listed, not raised.
+
+    Files in which nothing can be recognised raise an `InputError`.
+    """
+    problems: list[str] = []
+    try:
+        recording = load(path, options)
+    except InvalidRecording as error:
+        recording, problems = error.draft, [str(problem) for problem in error.problems]
+    report = {"file": str(path), **describe(recording), "problems": problems}
+    report["warnings"] = list(find_warnings(recording)) if not problems else []
+    report["decode"] = suggest(recording, str(path), options or LoadOptions()) if not problems else None
+    return report
+
+
+def describe(recording: Recording) -> dict[str, Any]:
+    """Return the contents of a recording as plain values."""
+    return {
+        "name": recording.name,
+        "sha256": recording.source_hash,
+        "kind": "spike times"
+        if recording.spikes is not None
+        else f"counts in {recording.bin_width:g} s bins",
+        "duration": recording.duration,
+        "span": list(recording.span),
+        "gaps": find_gaps(recording.observed).tolist() if len(recording.observed) else [],
+        "channels": _describe_channels(recording),
+        "behavior": [_describe_series(series) for series in recording.behavior.values()],
+        "trials": _describe_trials(recording.trials),
+        "notes": list(recording.notes),
+    }
+
+
+def _describe_channels(r: Recording) -> dict[str, Any]:
+    names, rates = r.channels["name"].tolist(), r.rates
+    spikes = r.spike_counts
+    return {
+        "n": r.n_channels,
+        "n_spikes": float(spikes.sum()) if spikes.dtype.kind == "f" else int(spikes.sum()),
+        "columns": [c for c in r.channels.columns if c != "name"],
+        "kinds": r.channels["kind"].value_counts().to_dict() if "kind" in r.channels else {},
+        "names": names,
+        "rates": [round(float(rate), 4) for rate in rates],
+        "silent": [name for name, n in zip(names, spikes, strict=False) if n == 0],
+        "rare": [name for name, rate in zip(names, rates, strict=False) if 0 < rate < RARE],
+        "partly_active": [
+            name for name, share in zip(names, presence(r), strict=False) if 0 < share < PARTLY
+        ],
+        "duplicates": find_duplicates(r),
+    }
+
+
+def presence(r: Recording, n_parts: int = 20) -> np.ndarray:
+    """Return for each channel the share of 20 equal parts of the session in which it has a spike.
+
+    Channels too rare to be expected in every part (fewer than 5 spikes per part) count as present.
+    """
+    start, stop = r.span
+    edges = np.linspace(start, stop, n_parts + 1)
+    if r.spikes is not None:
+        counts = np.array([np.histogram(s, edges)[0] if len(s) else np.zeros(n_parts) for s in r.spikes])
+    else:
+        counts = np.array([part.sum(axis=0) for part in np.array_split(r.counts, n_parts)]).T
+    frequent = counts.sum(axis=1) >= 5 * n_parts
+    return np.where(frequent, (counts > 0).mean(axis=1), 1.0)
+
+
+def find_duplicates(r: Recording) -> list[list[str]]:
+    """Return the groups of channels whose spikes are exactly the same."""
+    groups: dict[bytes, list[str]] = {}
+    columns = r.spikes if r.spikes is not None else [np.ascontiguousarray(column) for column in r.counts.T]
+    for name, values in zip(r.channels["name"], columns, strict=False):
+        if values.any():
+            groups.setdefault(values.tobytes(), []).append(name)
+    return [names for names in groups.values() if len(names) > 1]
+
+
+def _describe_series(series: Series) -> dict[str, Any]:
+    finite = np.where(np.isfinite(series.values), series.values, np.nan)
+    known = [bool(np.isfinite(column).any()) for column in finite.T]
+    low = [float(np.nanmin(c)) if ok else None for c, ok in zip(finite.T, known, strict=True)]
+    high = [float(np.nanmax(c)) if ok else None for c, ok in zip(finite.T, known, strict=True)]
+    return {
+        "name": series.name,
+        "columns": list(series.columns),
+        "unit": series.unit,
+        "circular": series.circular,
+        "rate": None if np.isnan(series.interval) else series.rate,
+        "span": [float(series.time[0]), float(series.time[-1])] if len(series.time) else [],
+        "n_samples": len(series.time),
+        "n_missing": int(np.isnan(series.values).any(axis=1).sum()),
+        "min": low,
+        "max": high,
+        "constant": [c for c, a, b in zip(series.columns, low, high, strict=True) if a == b],
+    }
+
+
+def _describe_trials(trials: pd.DataFrame) -> dict[str, Any]:
+    if not len(trials) or "stop" not in trials or "start" not in trials:
+        return {"n": len(trials)}
+    length = (trials["stop"] - trials["start"]).to_numpy(dtype=float)
+    conditions = {str(c): int(trials[c].nunique()) for c in trials.columns if c not in ("start", "stop")}
+    return {
+        "n": len(trials),
+        "shortest": float(np.min(length)),
+        "median": float(np.median(length)),
+        "longest": float(np.max(length)),
+        "conditions": conditions,
+    }
+
+
+# Warnings: what does not keep the file from being used
+
+
+def find_warnings(r: Recording) -> Iterator[str]:
+    """Yield what a person should know before trusting the recording."""
+    if r.spikes is not None:
+        yield from _spike_warnings(r)
+    if r.duration < 60:
+        yield f"only {r.duration:.1f} s observed: expect wide intervals"
+    for series in r.behavior.values():
+        yield from _series_warnings(series, r)
+    start, stop = r.span
+    outside = int(((r.trials["start"] < start - 1e-9) | (r.trials["stop"] > stop + 1e-9)).sum())
+    if outside:
+        yield f"{outside} trials reach beyond the observed span {start:g} to {stop:g} s"
+
+
+def _spike_warnings(r: Recording) -> Iterator[str]:
+    names = r.channels["name"].tolist()
+    spikes = r.spikes or ()
+    start, stop = r.span
+    negative = [name for name, s in zip(names, spikes, strict=True) if len(s) and s[0] < 0]
+    if negative:
+        yield f"{len(negative)} channels have negative spike times, first {printable(negative[0])}"
+    inside = [np.searchsorted(s, [start, stop]) for s in spikes]
+    outside = sum(len(s) - int(b - a) for s, (a, b) in zip(spikes, inside, strict=True))
+    if outside:
+        yield f"{outside} spikes lie outside the observed span {start:g} to {stop:g} s and are not counted"
+    busy = max(spikes, key=len)
+    if len(busy) >= 20 and np.all(busy == np.rint(busy)):
+        yield "spike times are whole numbers: samples? Then say --time-unit samples --sampling-rate RATE"
+
+
+def _series_warnings(series: Series, r: Recording) -> Iterator[str]:
+    where = f"series '{printable(series.name)}'"
+    about = _describe_series(series)
+    if about["n_missing"]:
+        yield f"{where}: {about['n_missing']} of {about['n_samples']} samples are missing"
+    if about["constant"]:
+        yield f"{where}: constant in {', '.join(printable(c) for c in about['constant'])}"
+    jumps = int(np.sum(np.diff(series.time) > 1.5 * series.interval)) if len(series.time) > 1 else 0
+    if jumps:
+        yield f"{where}: {jumps} gaps in its samples"
+    start, stop = r.span
+    if about["span"] and (about["span"][1] <= start or about["span"][0] >= stop):
+        yield f"{where}: none of it lies in the observed span {start:g} to {stop:g} s"
+
+
+# How to decode it
+
+
+def suggest(recording: Recording, path: str, options: LoadOptions) -> dict[str, Any] | None:
+    """Return the options that decode a recording, as a command and as the text of a session file."""
+    targets = _suggest_target(recording)
+    if not targets:
+        return None
+    settings: dict[str, Any] = {"target": targets} | _suggest_bins(recording)
+    given = {k: v for k, v in options if v != LoadOptions.model_fields[k].default}
+    words = ["neurofs", "decode", path]
+    for key, value in (given | settings).items():
+        words += _as_option(key, value)
+    session_file = render_toml({"file": Path(path).name} | given | settings)
+    return {"options": settings, "command": shlex.join(words), "session_file": session_file}
+
+
+def _suggest_target(r: Recording) -> list[str]:
+    """Prefer a velocity, then the velocity of a position, then an angle, then whatever varies."""
+    moving = {name: s for name, s in r.behavior.items() if len(_varying(s)) and len(s.time) > 2}
+
+    def named(*words: str) -> list[str]:
+        return [name for name in moving if any(word in name.lower() for word in words)]
+
+    velocity, position = named("vel"), named("pos")
+    circular = [name for name, s in moving.items() if s.circular]
+    if velocity:
+        return _columns_of(moving[velocity[0]])
+    if position:
+        return [_with_velocity(column) for column in _columns_of(moving[position[0]])]
+    if circular:
+        return [max(circular, key=lambda name: _circular_variance(moving[name].values))]
+    return _columns_of(next(iter(moving.values()))) if moving else []
+
+
+def _circular_variance(angles: np.ndarray) -> float:
+    """Return 0 for a constant angle and 1 for angles all around the circle."""
+    return 1.0 - float(np.abs(np.nanmean(np.exp(1j * angles))))
+
+
+def _varying(series: Series) -> list[str]:
+    return [c for c in series.columns if c not in _describe_series(series)["constant"]]
+
+
+def _columns_of(series: Series) -> list[str]:
+    varying = _varying(series)
+    return [series.name] if len(varying) == len(series.columns) else [f"{series.name}:{c}" for c in varying]
+
+
+def _with_velocity(name: str) -> str:
+    base, colon, column = name.partition(":")
+    return f"{base}.velocity{colon}{column}"
+
+
+def _suggest_bins(r: Recording) -> dict[str, Any]:
+    """Leave the defaults (0.1 s, 10 lags) out; short trials get fewer lags, so that each keeps samples."""
+    own = r.bin_width if r.counts is not None else 0.1
+    width = round(max(1, round(0.1 / own)) * own, 9)
+    bins = np.median(r.trials["stop"] - r.trials["start"]) / width if len(r.trials) else np.inf
+    settings: dict[str, Any] = {} if width == 0.1 else {"bin_width": width}
+    return settings if bins >= 20 else settings | {"n_lags": max(1, int(bins + 1e-6) // 3)}
+
+
+def _as_option(key: str, value: Any) -> list[str]:
+    flag = key.replace("_", "-")
+    if isinstance(value, bool):
+        return [f"--{flag}"] if value else [f"--no-{flag}"]
+    values = value if isinstance(value, list | tuple) else [value]
+    return [word for v in values for word in (f"--{flag}", str(v))]
+
+
+# For people
+
+
+def render_text(report: dict[str, Any]) -> str:
+    """Return the report as lines of text; names from the file are made printable."""
+    lines = [f"{printable(report['name'])}: {report['kind']}, {report['duration']:.1f} s observed"]
+    start, stop = report["span"]
+    lines.append(f"  from {start:g} to {stop:g} s, {len(report['gaps'])} gaps")
+    lines += _channel_lines(report["channels"])
+    lines += _behavior_lines(report["behavior"])
+    lines += _trial_lines(report["trials"])
+    lines += _section("Read as", report["notes"])
+    lines += _section("Worth knowing", report["warnings"])
+    lines += _section("Must be mended", report["problems"])
+    if report["decode"]:
+        lines += [
+            "",
+            "Decode it with",
+            f"  {report['decode']['command']}",
+            "or with a session file that says",
+        ]
+        lines += [f"  {line}" for line in report["decode"]["session_file"].splitlines()]
+    elif not report["problems"]:
+        lines += ["", "It has no behavior series to decode."]
+    return "\n".join(lines)
+
+
+def _section(title: str, items: list[str]) -> list[str]:
+    return ["", title, *(f"  - {_one_line(item)}" for item in items)] if items else []
+
+
+def _one_line(text: str) -> str:
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def _some(names: list[str], most: int = 8) -> str:
+    shown = ", ".join(printable(name) for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _channel_lines(about: dict[str, Any]) -> list[str]:
+    rates = np.array(about["rates"]) if about["rates"] else np.zeros(1)
+    low, mid, high = np.min(rates), np.median(rates), np.max(rates)
+    lines = [
+        "",
+        f"Channels: {about['n']}, {about['n_spikes']:,} spikes",
+        f"  rates: median {mid:.2f} Hz, from {low:.2f} to {high:.2f}",
+    ]
+    if about["kinds"]:
+        kinds = ", ".join(f"{n} {printable(kind)}" for kind, n in about["kinds"].items())
+        lines.append(f"  kinds: {kinds}")
+    if about["columns"]:
+        lines.append(f"  known of each: {_some(about['columns'], 12)}")
+    for key, title in {
+        "silent": "silent",
+        "rare": f"below {RARE:g} Hz",
+        "partly_active": "active in part",
+    }.items():
+        if about[key]:
+            lines.append(f"  {title}: {len(about[key])} ({_some(about[key])})")
+    lines += [f"  the same spikes: {_some(group)}" for group in about["duplicates"][:5]]
+    return lines
+
+
+def _behavior_lines(behavior: list[dict[str, Any]]) -> list[str]:
+    lines = ["", f"Behavior: {len(behavior)} series"]
+    for about in behavior:
+        unit = f" {printable(about['unit'])}" if about["unit"] else ""
+        ranges = [
+            f"{printable(c)} {_number(a)} … {_number(b)}"
+            for c, a, b in zip(about["columns"], about["min"], about["max"], strict=True)
+        ]
+        rate = f"{about['rate']:g} Hz" if about["rate"] else "one sample"
+        angle = ", angle" if about["circular"] else ""
+        lines.append(f"  {printable(about['name'])}: {rate}{angle}; {_some(ranges, 4)}{unit}")
+    return lines
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.4g}"
+
+
+def _trial_lines(about: dict[str, Any]) -> list[str]:
+    if not about["n"]:
+        return ["", "Trials: none"]
+    lines = ["", f"Trials: {about['n']}"]
+    if "median" in about:
+        lines[-1] += f", {about['median']:.2f} s each ({about['shortest']:.2f} to {about['longest']:.2f})"
+        values = [f"{name} ({n} values)" for name, n in about["conditions"].items()]
+        lines += [f"  columns: {_some(values, 12)}"] if values else []
+    return lines

@@ -1,0 +1,287 @@
+"""`Bins`: the clock of counts that were binned before they were stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from neurofs.ground.errors import InputError, quoted
+from neurofs.recordings.readers.variables import Variables, flag, is_numeric
+
+__all__ = [
+    "TIME_WORDS",
+    "WIDTH_WORDS",
+    "Bins",
+    "check_width",
+    "find_bin_width",
+    "find_time",
+    "read_bins",
+    "read_seconds_per_unit",
+]
+
+TIME_WORDS = (
+    "time",
+    "times",
+    "t",
+    "timestamps",
+    "timestamp",
+    "bintimes",
+    "timevector",
+    "bincenters",
+    "binedges",
+)
+WIDTH_WORDS = (
+    "binwidth",
+    "binsize",
+    "countsbinwidth",
+    "bin",
+    "dt",
+    "deltat",
+    "timebase",
+    "timebin",
+    "binsizes",
+)
+RATE_WORDS = ("samplingrate", "samplerate", "samplingfrequency", "fs", "samplerates")
+SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
+WIDEST = 5.0
+"""Bins wider than this many seconds are taken for a mistaken unit."""
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Regular bins from `start`; the stored row i of the file is bin `slots[i]`.
+
+    >>> Bins(1.0, 0.5, np.array([0, 1, 4])).observed
+    array([[1. , 2. ],
+           [3. , 3.5]])
+    """
+
+    start: float
+    width: float
+    slots: np.ndarray
+
+    @property
+    def n_rows(self) -> int:
+        """Number of stored rows."""
+        return len(self.slots)
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins from the first to the last, with those in gaps."""
+        return int(self.slots[-1]) + 1 if len(self.slots) else 0
+
+    @property
+    def stop(self) -> float:
+        """The end of the last bin."""
+        return self.edge(self.n_bins)
+
+    @property
+    def centers(self) -> np.ndarray:
+        """The middle of each stored bin."""
+        return self.start + (self.slots + 0.5) * self.width
+
+    @property
+    def observed(self) -> np.ndarray:
+        """The stretches without a gap."""
+        breaks = np.flatnonzero(np.diff(self.slots) > 1)
+        first = np.concatenate([[0], breaks + 1])
+        last = np.concatenate([breaks, [self.n_rows - 1]])
+        return np.column_stack(
+            [self.start + self.slots[first] * self.width, self.start + (self.slots[last] + 1) * self.width]
+        )
+
+    def edge(self, slot: int) -> float:
+        """Return the time at which a bin begins."""
+        return float(self.start + slot * self.width)
+
+    def spread(self, counts: np.ndarray) -> np.ndarray:
+        """Return the stored rows on all bins, with zeros in the gaps."""
+        if self.n_bins == self.n_rows:
+            return counts
+        full = np.zeros((self.n_bins, *counts.shape[1:]), dtype=counts.dtype)
+        full[self.slots] = counts
+        return full
+
+
+def read_seconds_per_unit(v: Variables) -> float:
+    """Return how many seconds one unit of the file's times is."""
+    unit = v.ask("time_unit")
+    if unit != "samples":
+        return SECONDS[unit or "s"]
+    rate = v.ask("sampling_rate")
+    if rate is None:
+        name = next(iter(v.find(RATE_WORDS, lambda value: is_numeric(value) and value.size == 1)), None)
+        rate = v.scalar(v.use(name)) if name else None
+        if name:
+            v.note(f"sampling rate: {rate:g} samples per second, from {quoted(name)}")
+    if rate is None or rate <= 0:
+        raise InputError(
+            "times", "a sampling rate for times in samples", rate or "none", "Say it with --sampling-rate."
+        )
+    return 1.0 / rate
+
+
+def find_time(v: Variables, n_rows: int) -> str | None:
+    """Return the variable with the time (or the edges) of the bins, if there is one."""
+    if v.options.time == "none":
+        v.ask("time")
+        return None
+    name = v.named("time")
+    if name is not None:
+        return name
+    found = [n for n in v.find(TIME_WORDS) if v.values[n].size == max(v.values[n].shape, default=0)]
+    fitting = [n for n in found if v.values[n].size in (n_rows, n_rows + 1) and n_rows > 1]
+    return v.use(fitting[0]) if fitting else None
+
+
+def find_bin_width(v: Variables) -> tuple[float, str] | None:
+    """Return the bin width that is stated, as it is stated, and by whom."""
+    found = v.find(WIDTH_WORDS, lambda value: is_numeric(value) and value.size == 1)
+    stated = v.ask("counts_bin_width")
+    if stated is not None:
+        for name in found:
+            if not np.isclose(v.scalar(v.use(name)), stated):
+                v.note(f"bin width: {stated:g} s as given; the file's {quoted(name)} is {v.scalar(name):g}")
+        return stated, flag("counts_bin_width")
+    if not found:
+        return None
+    width = v.scalar(v.use(found[0]))
+    if width <= 0:
+        raise InputError(quoted(found[0]), "a bin width above zero", width, "Say it with --counts-bin-width.")
+    return width, quoted(found[0])
+
+
+def read_bins(v: Variables, n_rows: int) -> Bins:
+    """Return the bins of `n_rows` stored counts, from a time vector and the stated width."""
+    stated = find_bin_width(v)
+    name = find_time(v, n_rows)
+    if name is not None:
+        return _bins_from_times(v, name, n_rows, stated)
+    if stated is None:
+        raise InputError(
+            "counts",
+            "a bin width",
+            "none in the file, and no time of each bin",
+            "Say it with --counts-bin-width (seconds).",
+        )
+    width, source = stated
+    if v.options.time_unit is not None and v.options.counts_bin_width is None:
+        width *= read_seconds_per_unit(v)
+    check_width(width, source)
+    v.note(f"time: row number times the bin width of {width:g} s ({source}), from 0")
+    return Bins(0.0, width, np.arange(n_rows))
+
+
+def check_width(width: float, source: str) -> None:
+    """Refuse a bin width that must be in another unit."""
+    if width > WIDEST:
+        raise InputError(
+            source,
+            f"a bin width of at most {WIDEST:g} s",
+            f"{width:g}",
+            f"If it is in milliseconds, pass --counts-bin-width {width / 1000:g}.",
+        )
+
+
+def _bins_from_times(v: Variables, name: str, n_rows: int, stated: tuple[float, str] | None) -> Bins:
+    times = v.vector(name).astype(np.float64) * read_seconds_per_unit(v)
+    if len(times) not in (n_rows, n_rows + 1):
+        raise InputError(
+            quoted(name),
+            f"{n_rows} times, one per bin",
+            len(times),
+            "Name another variable with --time, or number the bins with --time none.",
+        )
+    _check_increasing(name, times)
+    width = _agree(v, name, _usual_steps(times), stated)
+    if len(times) == n_rows + 1:
+        v.note(f"time: {quoted(name)} read as the {n_rows + 1} edges of the bins")
+    else:
+        v.note(f"time: {quoted(name)} read as the start of each bin")
+    slots = _find_slots(name, times, width)[:n_rows]
+    bins = Bins(float(times[0]), width, slots)
+    if bins.n_bins > n_rows:
+        v.note(f"time: {len(bins.observed) - 1} gaps in {quoted(name)}; nothing was observed in them")
+    return bins
+
+
+def _check_increasing(name: str, times: np.ndarray) -> None:
+    remedy = "Correct them, or number the bins with --time none."
+    if not np.isfinite(times).all():
+        raise InputError(quoted(name), "finite times", "NaN or infinity", remedy)
+    falls = np.flatnonzero(np.diff(times) <= 0)
+    if len(falls):
+        i = falls[0]
+        raise InputError(
+            quoted(name), "times that increase", f"{times[i + 1]:g} after {times[i]:g} (row {i + 1})", remedy
+        )
+
+
+def _usual_steps(times: np.ndarray) -> tuple[float, float] | None:
+    """Return the mean step, counting a gap as the whole steps that it is, and the median step."""
+    steps = np.diff(times)
+    if not len(steps):
+        return None
+    median = float(np.median(steps))
+    whole = np.maximum(np.rint(steps / median), 1)
+    return float((times[-1] - times[0]) / whole.sum()), median
+
+
+def _agree(
+    v: Variables, name: str, steps: tuple[float, float] | None, stated: tuple[float, str] | None
+) -> float:
+    """Return the bin width on which the times and the statement agree."""
+    if stated is None and steps is None:
+        raise InputError("counts", "a bin width", "none", "Say it with --counts-bin-width (seconds).")
+    if stated is None or steps is None:
+        return stated[0] if stated else _width_from_steps(v, name, steps[0] if steps else 0.0)
+    width, source = stated
+    scales = {1.0} if v.options.counts_bin_width else {1.0, read_seconds_per_unit(v)}
+    for scale in sorted(scales, reverse=True):
+        if any(abs(step / (width * scale) - 1) < 0.01 for step in steps):
+            return width * scale
+    remedy = "Say which is right with --counts-bin-width, and --time none to number the bins."
+    if v.options.time_unit is None and 990 < steps[1] / width < 1010:
+        remedy = "The times look like milliseconds: pass --time-unit ms."
+    raise InputError(
+        quoted(name), f"steps of {width:g} s, the bin width ({source})", f"steps of {steps[1]:g} s", remedy
+    )
+
+
+def _width_from_steps(v: Variables, name: str, step: float) -> float:
+    width = round(step, 9)
+    if width > WIDEST:
+        raise InputError(
+            quoted(name),
+            "times in seconds",
+            f"steps of {step:g}",
+            "Say their unit with --time-unit (ms, us, samples).",
+        )
+    v.note(f"bin width: {width:g} s, the usual step of {quoted(name)}")
+    return width
+
+
+def _find_slots(name: str, times: np.ndarray, width: float) -> np.ndarray:
+    """Return the bin of each time on the regular grid; jitter of a tenth of a bin is allowed."""
+    steps = np.diff(times) / width
+    whole = np.maximum(np.rint(steps), 1)
+    bad = np.flatnonzero(np.abs(steps - whole) > 0.1)
+    if len(bad):
+        i = bad[0]
+        raise InputError(
+            quoted(name),
+            f"steps of whole bins of {width:g} s",
+            f"{times[i + 1] - times[i]:g} s before row {i + 1}",
+            "Bin the data on a regular grid, or number the bins with --time none.",
+        )
+    slots = np.concatenate([[0], np.cumsum(whole)]).astype(np.int64)
+    drift = float(np.max(np.abs((times - times[0]) / width - slots), initial=0.0))
+    if drift > 0.5:
+        raise InputError(
+            quoted(name),
+            f"times that follow bins of {width:g} s",
+            f"a drift of {drift:.2g} bins",
+            "Say the exact width with --counts-bin-width, or number the bins with --time none.",
+        )
+    return slots

@@ -1,0 +1,126 @@
+"""Stored counts: which variable, which way round, and whether they are counts at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from neurofs.ground.errors import InputError, quoted
+from neurofs.recordings.readers.behavior import BEHAVIOR_WORDS, is_line
+from neurofs.recordings.readers.bins import TIME_WORDS, Bins, read_bins
+from neurofs.recordings.readers.trial_tables import LABEL_WORDS
+from neurofs.recordings.readers.variables import Variables, describe, is_numeric
+
+__all__ = ["COUNT_WORDS", "as_counts", "find_counts", "read_counts"]
+
+COUNT_WORDS = (
+    "counts",
+    "spikecounts",
+    "binnedspikes",
+    "spikesbinned",
+    "spikebins",
+    "spikes",
+    "spk",
+    "neuraldata",
+    "neural",
+    "rates",
+    "firingrates",
+    "firingrate",
+    "fr",
+)
+_AXES = ("time-by-channel", "channel-by-time")
+
+
+def _is_table(value: Any) -> bool:
+    """Tell whether a value is numbers with two axes, as counts are."""
+    return is_numeric(value) and value.ndim == 2 and value.size > 0 and value.shape != (1, 1)
+
+
+def find_counts(v: Variables) -> list[str]:
+    """Return the variables that could hold counts: by their names, else by their content."""
+    by_name = [name for name in v.find(COUNT_WORDS, _is_table) if min(v.values[name].shape) > 1]
+    return by_name or [
+        name for name, value in v.values.items() if name not in v.used and _looks_counted(value)
+    ]
+
+
+def _looks_counted(value: Any) -> bool:
+    if not _is_table(value) or min(value.shape) < 2 or value.dtype.kind == "f":
+        return False
+    return bool(value.min() >= 0)
+
+
+def read_counts(v: Variables, name: str) -> tuple[np.ndarray, Bins]:
+    """Return the counts of variable `name` as stored rows (time, channel), and their bins."""
+    table = v.numbers(name)
+    if is_line(table):
+        v.note(f"counts: {quoted(name)} is a single list, read as one channel")
+        bins = read_bins(v, table.size)
+        return as_counts(v, name, table.reshape(-1, 1), bins.width), bins
+    if table.ndim != 2:
+        raise InputError(
+            quoted(name), "a table of counts, time by channel", describe(table), "Name another with --counts."
+        )
+    orientation = v.ask("orientation") or _find_orientation(v, name, table.shape)
+    counts = table if orientation == "time-by-channel" else table.T
+    bins = read_bins(v, len(counts))
+    return as_counts(v, name, counts, bins.width), bins
+
+
+def _find_orientation(v: Variables, name: str, shape: tuple[int, ...]) -> str:
+    """Return which axis is time, from the lengths of other variables; the surest kind of these decides."""
+    for words in (TIME_WORDS, LABEL_WORDS, BEHAVIOR_WORDS, None):
+        others = v.find(words) if words else [n for n, x in v.values.items() if is_numeric(x)]
+        witnesses = [
+            next((n for n in others if n not in v.used | {name} and _has_length(v.values[n], length)), None)
+            for length in shape
+        ]
+        if shape[0] != shape[1] and sum(w is not None for w in witnesses) == 1:
+            axis = 0 if witnesses[0] else 1
+            witness = quoted(witnesses[axis])
+            v.note(f"counts: {quoted(name)} read as {_AXES[axis]} because {witness} has length {shape[axis]}")
+            return _AXES[axis]
+    raise InputError(
+        quoted(name),
+        "one way to read it",
+        f"shape {shape}: {shape[0]} bins of {shape[1]} channels, or {shape[1]} bins of {shape[0]} channels",
+        "Say --orientation time-by-channel or channel-by-time.",
+    )
+
+
+def _has_length(value: np.ndarray, length: int) -> bool:
+    return value.ndim <= 2 and value.size > 1 and length in value.shape
+
+
+def as_counts(v: Variables, name: str, counts: np.ndarray, width: float) -> np.ndarray:
+    """Return whole numbers of spikes; rates only if the user says that they are rates."""
+    if v.ask("counts_unit") == "Hz":
+        v.note(f"counts: {quoted(name)} is in Hz, multiplied by the bin width of {width:g} s")
+        counts = counts * width
+        rounded = np.rint(counts)
+        if not np.allclose(counts, rounded, atol=1e-3):
+            return np.ascontiguousarray(counts)
+        counts = rounded
+    if counts.dtype.kind == "f":
+        _refuse_fractions(name, counts)
+    return _compact(counts)
+
+
+def _refuse_fractions(name: str, counts: np.ndarray) -> None:
+    fractions = np.isfinite(counts) & (counts != np.rint(counts))
+    if fractions.any():
+        row, channel = np.argwhere(fractions)[0]
+        raise InputError(
+            quoted(name),
+            "whole numbers of spikes",
+            f"{counts[row, channel]:g} (bin {row}, channel {channel})",
+            "If these are rates in spikes per second, pass --counts-unit Hz.",
+        )
+
+
+def _compact(counts: np.ndarray) -> np.ndarray:
+    """Return whole, finite, non-negative numbers as the smallest unsigned type; others as they are."""
+    if not counts.size or not np.isfinite(counts).all() or counts.min() < 0 or counts.max() >= 2**32:
+        return np.ascontiguousarray(counts)
+    return np.ascontiguousarray(counts, dtype=np.min_scalar_type(int(counts.max())))

@@ -1,0 +1,204 @@
+"""CSV files: spikes or counts in one, behavior in another beside it, and trials in a third if there are any.
+
+`X_spikes.csv` has a line per spike (columns `time` and `channel`), or a line per bin (a column per channel,
+and `time` if it is known). `X_behavior.csv` has a column per quantity, with `time` unless it has a line per
+bin; columns `hand_x` and `hand_y` are one series `hand`. `X_trials.csv` has `start`, `stop` and conditions.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from neurofs.ground.config import LoadOptions
+from neurofs.ground.errors import InputError, quoted
+from neurofs.recordings.readers.layout import interpret
+from neurofs.recordings.readers.sizes import Budget, hash_file
+from neurofs.recordings.readers.variables import Variables, listed, word
+from neurofs.recordings.recording import Recording
+
+__all__ = ["read"]
+
+SPIKE_ENDS = ("_spikes", "_counts", "")
+PARTNERS = ("_behavior", "_trials")
+TIMES = ("time", "times", "t", "timestamp", "timestamps", "spiketime", "spiketimes")
+CHANNELS = ("channel", "channels", "unit", "neuron", "cluster", "electrode")
+STARTS, STOPS = (
+    ("start", "starttime", "trialstart"),
+    ("stop", "stoptime", "end", "endtime", "trialstop", "trialend"),
+)
+BYTES_PER_BYTE = 20
+"""Memory that a byte of text may take while it is being read."""
+
+
+def read(path: Path, options: LoadOptions) -> Recording:
+    """Return the recording in a spikes file and the files beside it."""
+    paths = _find_partners(path)
+    values = _read_spikes(_Table(path))
+    given: dict[str, Any] = {"counts": "counts"} if "counts" in values else {"spikes": "spikes"}
+    if "counts" in values:
+        given["orientation"] = "time-by-channel"
+    for partner, read_partner in (("_behavior", _read_behavior), ("_trials", _read_trials)):
+        if partner in paths:
+            _merge(values, read_partner(_Table(paths[partner])), paths[partner])
+    if "_trials" in paths and options.trials:
+        given["trial_unit"] = "time"
+    chosen = {key: value for key, value in given.items() if getattr(options, key) is None}
+    variables = Variables(values, options.model_copy(update=chosen))
+    recording = interpret(variables, name=_stem(path))
+    return replace(recording, source=path.name, source_hash=hash_file(path, *paths.values()))
+
+
+def _stem(path: Path) -> str:
+    end = next(end for end in SPIKE_ENDS if path.stem.endswith(end))
+    return path.stem.removesuffix(end)
+
+
+def _find_partners(path: Path) -> dict[str, Path]:
+    for end in PARTNERS:
+        if path.stem.endswith(end):
+            spikes = f"{path.stem.removesuffix(end)}_spikes.csv"
+            raise InputError("name", "the file with the spikes", f"one that ends in {end}", f"Name {spikes}.")
+    paths = {end: path.with_name(f"{_stem(path)}{end}{path.suffix}") for end in PARTNERS}
+    if not paths["_behavior"].exists():
+        raise InputError(
+            "behavior",
+            "a file beside it",
+            f"no {paths['_behavior'].name}",
+            "Add it, or use one file (.npz, .h5).",
+        )
+    return {end: partner for end, partner in paths.items() if partner.exists()}
+
+
+def _merge(values: dict[str, Any], more: dict[str, Any], path: Path) -> None:
+    clash = next((name for name in more if name in values), None)
+    if clash is not None:
+        raise InputError(
+            f"{path.name}: column {quoted(clash)}", "a name used once", "the name in two files", "Rename it."
+        )
+    values.update(more)
+
+
+class _Table:
+    """A CSV file as columns of text, with the line numbers that messages need."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        Budget().take(path.name, path.stat().st_size * BYTES_PER_BYTE, 2**62)
+        try:
+            with path.open(newline="", encoding="utf-8-sig") as stream:
+                lines = self._read_lines(stream)
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise self.error("", "text in UTF-8, separated by commas", error, "Save it as CSV.") from None
+        self.names = [name.strip() for name in lines[0]]
+        self._check_header()
+        columns = list(zip(*lines[1:], strict=True)) or [()] * len(self.names)
+        self.columns = dict(zip(self.names, columns, strict=True))
+
+    def _read_lines(self, stream: Any) -> list[list[str]]:
+        head = stream.readline()
+        stream.seek(0)
+        delimiter = next((mark for mark in ",;\t" if mark in head), ",")
+        reader = csv.reader(stream, delimiter=delimiter, strict=True)
+        lines: list[list[str]] = []
+        for line in reader:
+            if lines and line and len(line) != len(lines[0]):
+                raise self.error(
+                    f"line {reader.line_num}",
+                    f"{len(lines[0])} values",
+                    f"{len(line)} values",
+                    "Correct the line.",
+                )
+            lines += [line] if line else []
+        if len(lines) < 2:
+            raise self.error("", "a header and at least one line", f"{len(lines)} lines", "Check the file.")
+        return lines
+
+    def _check_header(self) -> None:
+        if all(_is_number(name) for name in self.names):
+            raise self.error("line 1", "the names of the columns", listed(self.names), "Add a header.")
+        repeated = next((n for n in self.names if not n or self.names.count(n) > 1), None)
+        if repeated is not None:
+            raise self.error("line 1", "a different name for each column", quoted(repeated), "Rename it.")
+
+    def error(self, part: str, expected: str, found: object, remedy: str) -> InputError:
+        """Return an error that names this file and a part of it."""
+        return InputError(f"{self.path.name}: {part}" if part else self.path.name, expected, found, remedy)
+
+    def find(self, words: tuple[str, ...]) -> str | None:
+        """Return the column known by one of these words."""
+        return next((name for name in self.names if word(name) in words), None)
+
+    def numbers(self, name: str) -> np.ndarray:
+        """Return a column as numbers; an empty value is missing (NaN), any other text an error."""
+        texts = [text.strip() or "nan" for text in self.columns[name]]
+        try:
+            return np.array(texts, dtype=np.float64)
+        except ValueError:
+            row = next(i for i, text in enumerate(texts) if not _is_number(text))
+            raise self.error(
+                f"line {row + 2}, column {quoted(name)}", "a number", quoted(texts[row]), "Correct the value."
+            ) from None
+
+    def numbers_or_text(self, name: str) -> Any:
+        """Return a column as numbers if it has only such, else as text."""
+        texts = [text.strip() for text in self.columns[name]]
+        return self.numbers(name) if all(_is_number(t) or not t for t in texts) else texts
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text
+
+
+def _read_spikes(table: _Table) -> dict[str, Any]:
+    time, channel = table.find(TIMES), table.find(CHANNELS)
+    if time is not None and channel is not None and len(table.names) == 2:
+        return {"spikes": table.numbers(time), "spike_channels": table.numbers_or_text(channel)}
+    names = [name for name in table.names if name != time]
+    if not names:
+        raise table.error("line 1", "a column channel, or one per channel", listed(table.names), "Add it.")
+    values = {
+        "counts": np.column_stack([table.numbers(name) for name in names]),
+        "channel_names": names,
+    }
+    return values | ({"time": table.numbers(time)} if time else {})
+
+
+def _read_behavior(table: _Table) -> dict[str, Any]:
+    time = table.find(TIMES)
+    series: dict[str, list[str]] = {}
+    for name in table.names:
+        if name != time:
+            series.setdefault(_series_name(name, table.names), []).append(name)
+    values: dict[str, Any] = {"behavior_time": table.numbers(time)} if time else {}
+    for name, columns in series.items():
+        values[name] = np.column_stack([table.numbers(column) for column in columns])
+        if len(columns) > 1:
+            values[f"{name}_columns"] = [column[len(name) + 1 :] for column in columns]
+    return values
+
+
+def _series_name(column: str, names: list[str]) -> str:
+    """Return the series of a column: `hand` for `hand_x` if there is a `hand_y` as well."""
+    stem, end = column[:-2], column[-2:]
+    siblings = [name for name in names if name[:-2] == stem and name[-2:-1] == end[:1] and name[-1:] in "xyz"]
+    return stem if stem and end[:1] in "_." and end[1:] in "xyz" and len(siblings) > 1 else column
+
+
+def _read_trials(table: _Table) -> dict[str, Any]:
+    start, stop = table.find(STARTS), table.find(STOPS)
+    if start is None:
+        raise table.error("line 1", "a column start", listed(table.names), "Name the columns start and stop.")
+    values = {"trials.start": table.numbers(start)}
+    if stop is not None:
+        values["trials.stop"] = table.numbers(stop)
+    rest = [name for name in table.names if name not in (start, stop)]
+    return values | {f"trials.{name}": table.numbers_or_text(name) for name in rest}

@@ -1,0 +1,149 @@
+"""Reading HDF5 files that nobody vouches for.
+
+Only what is stored in the file itself is read: external links, external storage and virtual data sets are
+refused, and the size that a data set declares is checked before anything is allocated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from neurofs.ground.errors import InputError, printable
+from neurofs.recordings.readers.sizes import memory_size
+
+__all__ = [
+    "as_text",
+    "check_size",
+    "children",
+    "get_child",
+    "open_h5",
+    "read_array",
+    "read_text",
+]
+
+SMALL = 64 * 2**20
+"""Bytes that may be declared without being stored: fill values of small data sets."""
+
+MAX_RATIO = 2000
+"""No lossless filter of HDF5 shrinks data more than this, so a larger declared size is a lie."""
+
+
+@contextmanager
+def open_h5(path: Path) -> Iterator[h5py.File]:
+    """Open an HDF5 file for reading; anything the library cannot read becomes an `InputError`."""
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        remedy = "The file may be truncated or of another format; fetch it again."
+        raise InputError(path.name, "an HDF5 file", _first_line(error), remedy) from None
+    with file:
+        try:
+            yield file
+        except (OSError, RuntimeError, LookupError, ValueError, TypeError, MemoryError) as error:
+            if not _raised_in_h5py(error):
+                raise
+            remedy = "The file is damaged; fetch it again."
+            raise InputError(path.name, "a sound HDF5 file", _first_line(error), remedy) from None
+
+
+def _raised_in_h5py(error: BaseException) -> bool:
+    """Whether an error comes from the library, which meets damage at any access, and not from our code."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and str(trace.tb_frame.f_globals.get("__name__", "")).startswith("h5py")
+
+
+def children(group: h5py.Group) -> Iterator[tuple[str, Any]]:
+    """Yield the name and object of each member that lies in this file; external links are passed over."""
+    for name in group:
+        link = group.get(name, getlink=True)
+        if not isinstance(link, h5py.ExternalLink):
+            yield name, get_child(group, name)
+
+
+def get_child(group: h5py.Group, name: str) -> Any:
+    """Return a member of a group, or None if there is no such name; links that leave the file are refused."""
+    if name not in group and group.get(name, getlink=True) is None:
+        return None
+    link = group.get(name, getlink=True)
+    where = _where(group, name)
+    if isinstance(link, h5py.ExternalLink):
+        remedy = "Links to other files are not followed; copy the data into one file."
+        raise InputError(where, "data stored in this file", f"an external link to {link.filename}", remedy)
+    try:
+        return group[name]
+    except (KeyError, OSError, RuntimeError) as error:
+        found = (
+            f"a link to {link.path}, which leads nowhere"
+            if isinstance(link, h5py.SoftLink)
+            else _first_line(error)
+        )
+        raise InputError(
+            where, "an object that can be read", found, "The file is damaged; fetch it again."
+        ) from None
+
+
+def check_size(dataset: h5py.Dataset) -> None:
+    """Refuse a data set that is stored elsewhere or declares more than it can hold."""
+    where = f"{Path(dataset.file.filename).name}: {dataset.name}"
+    if dataset.is_virtual or dataset.external:
+        remedy = "Data in other files is not read; copy it into this one."
+        raise InputError(where, "data stored in this file", "virtual or external storage", remedy)
+    declared = dataset.size * max(dataset.dtype.itemsize, 1) if dataset.size else 0
+    stored = dataset.id.get_storage_size()
+    if declared > memory_size():
+        found = f"{declared / 2**30:.4g} GiB declared"
+        raise InputError(
+            where, "data that fits in memory", found, "Use a part of the recording or a larger machine."
+        )
+    if declared > SMALL and declared > MAX_RATIO * stored:
+        found = f"{declared / 2**20:.0f} MiB declared, {stored} bytes stored"
+        raise InputError(where, "as much data as declared", found, "The file is damaged; fetch it again.")
+
+
+def read_array(dataset: Any, where: str = "") -> np.ndarray:
+    """Return a data set of numbers as an array, after the checks of `check_size`."""
+    if not isinstance(dataset, h5py.Dataset) or dataset.shape is None or dataset.dtype.kind not in "biuf":
+        found = (
+            f"{dataset.dtype} data" if isinstance(dataset, h5py.Dataset) else type(dataset).__name__.lower()
+        )
+        raise InputError(where or "object", "a data set of numbers", found, "Check the layout of the file.")
+    check_size(dataset)
+    return _read(dataset)
+
+
+def read_text(dataset: h5py.Dataset) -> np.ndarray:
+    """Return a data set of strings as an array of str; bytes that are not UTF-8 are replaced."""
+    check_size(dataset)
+    values = np.asarray(_read(dataset), dtype=object)
+    return np.array([as_text(v) for v in values.ravel()], dtype=object).reshape(values.shape)
+
+
+def as_text(value: Any) -> str:
+    """Return text that HDF5 may hand out as bytes."""
+    return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def _read(dataset: h5py.Dataset) -> Any:
+    try:
+        return dataset[()]
+    except (OSError, RuntimeError, ValueError, MemoryError) as error:
+        where = f"{Path(dataset.file.filename).name}: {dataset.name}"
+        remedy = "The file is damaged or needs a filter that is not installed; fetch it again."
+        raise InputError(where, "data that can be read", _first_line(error), remedy) from None
+
+
+def _where(group: h5py.Group, name: str) -> str:
+    return f"{Path(group.file.filename).name}: {group.name.rstrip('/')}/{name}"
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error.args[0] if error.args else error)
+    return printable(text.splitlines()[0] if text else type(error).__name__)

@@ -1,0 +1,164 @@
+"""Plain HDF5: every data set of the file is a variable; groups are parts of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from neurofs.ground.config import LoadOptions
+from neurofs.ground.errors import InputError
+from neurofs.recordings.readers.h5files import check_size, get_child, open_h5, read_array, read_text
+from neurofs.recordings.readers.layout import interpret
+from neurofs.recordings.readers.sizes import Budget
+from neurofs.recordings.readers.variables import LeftOut, Variables, drop_left_out
+from neurofs.recordings.recording import Recording
+
+__all__ = ["find_objects", "read", "read_variables", "refuse_damage"]
+
+MAX_ATTRIBUTE = 2**16
+
+
+def read(path: Path, options: LoadOptions) -> Recording:
+    """Return the recording in an HDF5 file; one that says it is NWB is read as such."""
+    with open_h5(path) as file, refuse_damage():
+        is_nwb = "nwb_version" in file.attrs
+    if is_nwb:
+        from neurofs.recordings.readers import nwb
+
+        return nwb.read(path, options)
+    values, notes = read_variables(path)
+    return interpret(Variables(values, options, notes), name=path.stem)
+
+
+@contextmanager
+def refuse_damage() -> Iterator[None]:
+    """Turn what the HDF5 library raises on a damaged file, wherever it meets the damage, into one line."""
+    try:
+        yield
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
+        found = str(error.args[0] if error.args else error).partition("\n")[0] or type(error).__name__
+        raise InputError("content", "an HDF5 file without damage", found, "Get a sound copy.") from None
+
+
+def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:
+    """Return the data sets and plain attributes of a file by name, and notes on what was left out."""
+    flat: dict[str, Any] = {}
+    budget = Budget()
+    with open_h5(path) as file, refuse_damage():
+        _add_attributes(flat, file, "")
+        for name, item in find_objects(file).items():
+            key = name.replace("/", ".")
+            if isinstance(item, h5py.Dataset):
+                _add(flat, key, _read_dataset(item, budget))
+            _add_attributes(flat, item, f"{key}.")
+    notes: list[str] = []
+    return drop_left_out(flat, notes), notes
+
+
+def find_objects(file: h5py.File) -> dict[str, Any]:
+    """Return every object of a file once, by its first name.
+
+    Links are listed before any is followed. One that leaves the file or leads nowhere is refused; a soft
+    link within the file is another name for an object that is found anyway.
+    """
+    links: list[tuple[str, int]] = []
+    file.id.links.visit(
+        lambda name, info: links.append((name.decode("utf-8", "replace"), info.type)), info=True
+    )
+    for name, kind in links:
+        if kind == h5py.h5l.TYPE_SOFT:
+            get_child(file, name)
+        elif kind != h5py.h5l.TYPE_HARD:
+            _refuse_link(file, name)
+    found: dict[Any, tuple[str, Any]] = {}
+    for name, kind in links:
+        if kind == h5py.h5l.TYPE_HARD:
+            item = get_child(file, name)
+            if item is None:
+                raise KeyError(f"object {name} does not exist")
+            found.setdefault(h5py.h5o.get_info(item.id).addr, (name, item))
+    return dict(found.values())
+
+
+def _refuse_link(file: h5py.File, name: str) -> None:
+    link = file.get(name, getlink=True)
+    target = getattr(link, "filename", "another file")
+    raise InputError(
+        f"/{name}",
+        "data stored in this file",
+        f"an external link to {target}",
+        "Links to other files are not followed; copy the data into one file.",
+    )
+
+
+def _add(flat: dict[str, Any], name: str, value: Any) -> None:
+    """Put a value, or each field of a structured array, among the variables."""
+    if isinstance(value, np.ndarray) and value.dtype.names:
+        for field in value.dtype.names:
+            _add(flat, f"{name}.{field}", value[field])
+    elif isinstance(value, np.ndarray) and value.dtype.kind not in "biuf":
+        flat[name] = LeftOut()
+    else:
+        flat[name] = value
+
+
+def _read_dataset(dataset: h5py.Dataset, budget: Budget) -> Any:
+    check_size(dataset)
+    size = dataset.size or 0
+    budget.take(dataset.name, size * dataset.dtype.itemsize, dataset.id.get_storage_size())
+    if dataset.shape is None:
+        return LeftOut()
+    if h5py.check_string_dtype(dataset.dtype) is not None:
+        return _as_texts(read_text(dataset))
+    if h5py.check_vlen_dtype(dataset.dtype) is not None:
+        return _read_ragged(dataset, budget)
+    if dataset.dtype.kind == "V" and dataset.dtype.names and not dataset.dtype.hasobject:
+        return _read_table(dataset)
+    return np.asarray(read_array(dataset)) if dataset.dtype.kind in "biuf" else LeftOut()
+
+
+def _as_texts(texts: np.ndarray) -> str | list[str]:
+    return str(texts[()]) if texts.ndim == 0 else [str(text) for text in texts.ravel()]
+
+
+def _read_ragged(dataset: h5py.Dataset, budget: Budget) -> Any:
+    """Return a data set of lists of different lengths, one list at a time."""
+    if dataset.ndim != 1 or h5py.check_vlen_dtype(dataset.dtype).kind not in "biuf":
+        return LeftOut()
+    rows = []
+    for i in range(len(dataset)):
+        rows.append(_guard(dataset, lambda i=i: np.asarray(dataset[i])))
+        budget.take(f"{dataset.name}, row {i}", rows[-1].nbytes, rows[-1].nbytes)
+    return rows
+
+
+def _read_table(dataset: h5py.Dataset) -> np.ndarray:
+    return _guard(dataset, lambda: np.atleast_1d(dataset[()]))
+
+
+def _guard(dataset: h5py.Dataset, read_part: Any) -> np.ndarray:
+    try:
+        return read_part()
+    except (OSError, RuntimeError, ValueError, MemoryError) as error:
+        raise InputError(dataset.name, "data that can be read", error, "Get a sound copy.") from None
+
+
+def _add_attributes(flat: dict[str, Any], item: Any, prefix: str) -> None:
+    """Add the attributes that are one number or text, or a short list of either, where the name is free."""
+    for name in item.attrs:
+        attribute = item.attrs.get_id(name)
+        plain = attribute.dtype.kind in "biuf" or h5py.check_string_dtype(attribute.dtype) is not None
+        key = f"{prefix}{name}"
+        if not plain or attribute.get_storage_size() > MAX_ATTRIBUTE or name.isupper() or key in flat:
+            continue
+        value = item.attrs[name]
+        if isinstance(value, bytes):
+            value = value.decode("utf-8", "replace")
+        if isinstance(value, np.ndarray) and value.dtype.kind in "OSU":
+            value = [x.decode("utf-8", "replace") if isinstance(x, bytes) else str(x) for x in value.ravel()]
+        flat[key] = value if isinstance(value, (str, list)) else np.asarray(value)

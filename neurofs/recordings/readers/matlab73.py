@@ -1,0 +1,153 @@
+"""MATLAB files of version 7.3: HDF5 with MATLAB's own marks on it.
+
+MATLAB stores an array (a, b) as (b, a), text as numbers, a cell array as references to its cells, a struct
+as a group, an array of structs as a group whose fields are arrays of references, and an empty array as its
+shape. The attribute `MATLAB_class` says which.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import scipy.sparse
+
+from neurofs.ground.errors import InputError
+from neurofs.recordings.readers.h5files import check_size, get_child, open_h5, read_array
+from neurofs.recordings.readers.hdf5 import find_objects, refuse_damage
+from neurofs.recordings.readers.sizes import Budget, count_bytes
+from neurofs.recordings.readers.variables import LeftOut
+
+__all__ = ["read_raw"]
+
+MAX_DEPTH = 20
+NUMERIC = {
+    "double",
+    "single",
+    "logical",
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+}
+
+
+def read_raw(path: Path) -> tuple[dict[str, Any], list[str]]:
+    """Return the variables of a version 7.3 file as arrays, text, lists and dicts, and no notes."""
+    with open_h5(path) as file, refuse_damage():
+        find_objects(file)
+        reader = _Reader(file)
+        names = [name for name in file if not name.startswith("#")]
+        return {name: reader.read(get_child(file, name), name, 0) for name in names}, []
+
+
+class _Reader:
+    """Reads objects of one file within one budget, so that references cannot go round for ever."""
+
+    def __init__(self, file: h5py.File) -> None:
+        self.file = file
+        self.budget = Budget()
+
+    def read(self, item: Any, name: str, depth: int) -> Any:
+        """Return one variable, field or cell."""
+        self.budget.step(name)
+        if depth > MAX_DEPTH:
+            raise InputError(
+                name, f"at most {MAX_DEPTH} levels of cells", "more", "The file refers to itself."
+            )
+        if isinstance(item, h5py.Group):
+            return self._read_group(item, name, depth)
+        if not isinstance(item, h5py.Dataset) or "MATLAB_object_decode" in item.attrs:
+            return LeftOut()
+        return self._read_dataset(item, name, depth)
+
+    def _read_group(self, group: h5py.Group, name: str, depth: int) -> Any:
+        if "MATLAB_sparse" in group.attrs:
+            return self._read_sparse(group, name)
+        if _class_of(group) not in ("struct", ""):
+            return LeftOut()
+        fields = {field: get_child(group, field) for field in group}
+        if fields and all(_is_reference_array(item) for item in fields.values()):
+            return self._read_struct_array(fields, name, depth)
+        return {field: self.read(item, f"{name}.{field}", depth + 1) for field, item in fields.items()}
+
+    def _read_struct_array(self, fields: dict[str, Any], name: str, depth: int) -> list[dict[str, Any]]:
+        columns = {f: self._read_cells(item, f"{name}.{f}", depth) for f, item in fields.items()}
+        lengths = {len(column) for column in columns.values()}
+        if len(lengths) > 1:
+            raise InputError(name, "fields of the same length", sorted(lengths), "Get a sound copy.")
+        return [{f: columns[f][i] for f in columns} for i in range(lengths.pop())]
+
+    def _read_dataset(self, item: h5py.Dataset, name: str, depth: int) -> Any:
+        check_size(item)
+        kind = _class_of(item)
+        if item.attrs.get("MATLAB_empty", 0):
+            return self._read_empty(item, kind)
+        if kind == "cell":
+            return self._read_cells(item, name, depth)
+        if item.dtype.kind not in "biuf" or kind not in NUMERIC | {"char", ""}:
+            return LeftOut()
+        self.budget.take(name, count_bytes(item.shape, item.dtype.itemsize), item.id.get_storage_size())
+        array = read_array(item, name).T
+        return _as_text(array) if kind == "char" else array
+
+    def _read_empty(self, item: h5py.Dataset, kind: str) -> Any:
+        if kind in ("cell", "struct"):
+            return []
+        shape = [int(n) for n in read_array(item).ravel()] if item.dtype.kind in "biuf" else [0, 0]
+        return "" if kind == "char" else np.empty(shape if 0 in shape else [0, 0])
+
+    def _read_cells(self, item: h5py.Dataset, name: str, depth: int) -> list[Any]:
+        """Return the cells in MATLAB's order, which is the order in which they are stored."""
+        check_size(item)
+        if not _holds_references(item):
+            raise InputError(name, "references to cells", f"{item.dtype} data", "Get a sound copy.")
+        return [self.read(self._follow(ref, name), name, depth + 1) for ref in np.ravel(item[()])]
+
+    def _follow(self, reference: Any, name: str) -> Any:
+        try:
+            return self.file[reference]
+        except (ValueError, KeyError, RuntimeError, OSError) as error:
+            raise InputError(name, "a cell that exists", error, "Get a sound copy.") from None
+
+    def _read_sparse(self, group: h5py.Group, name: str) -> np.ndarray:
+        n_rows = int(group.attrs["MATLAB_sparse"])
+        parts = [get_child(group, part) for part in ("data", "ir", "jc")]
+        if parts[2] is None:
+            raise InputError(name, "a sparse array", "no column starts", "Get a sound copy.")
+        starts = read_array(parts[2], name).ravel()
+        self.budget.take(name, n_rows * (len(starts) - 1) * 8, 2**62)
+        if parts[0] is None or parts[1] is None:
+            return np.zeros((n_rows, len(starts) - 1))
+        data, rows = (read_array(part, name).ravel() for part in parts[:2])
+        try:
+            sparse = scipy.sparse.csc_array((data, rows, starts), shape=(n_rows, len(starts) - 1))
+            sparse.check_format(full_check=True)
+            return sparse.toarray()
+        except (ValueError, IndexError) as error:
+            raise InputError(name, "a sparse array", error, "Get a sound copy.") from None
+
+
+def _class_of(item: Any) -> str:
+    value = item.attrs.get("MATLAB_class", b"")
+    return value.decode("ascii", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _holds_references(item: h5py.Dataset) -> bool:
+    return h5py.check_ref_dtype(item.dtype) is h5py.Reference
+
+
+def _is_reference_array(item: Any) -> bool:
+    return isinstance(item, h5py.Dataset) and _holds_references(item) and "MATLAB_class" not in item.attrs
+
+
+def _as_text(codes: np.ndarray) -> str | list[str]:
+    """Return a char array as text, or as one text per row."""
+    rows = ["".join(map(chr, row)) for row in np.atleast_2d(codes)]
+    return rows[0] if len(rows) == 1 else [row.rstrip() for row in rows]

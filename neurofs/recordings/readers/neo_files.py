@@ -1,0 +1,172 @@
+"""Files of acquisition systems (Blackrock, Plexon, Intan, Spike2 …), read through the optional package neo.
+
+Spike trains become channels. Signals of at most 2 kHz become behavior; faster ones are raw voltage and are
+left out. An epoch named for trials, or the only one, gives the trials. Events become variables `event.NAME`,
+for `--trial-start` and `--trial-stop`.
+"""
+
+from __future__ import annotations
+
+import struct
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from neurofs.features.grid import TICK
+from neurofs.ground.config import LoadOptions
+from neurofs.ground.errors import InputError, printable, quoted
+from neurofs.recordings.readers.layout import interpret
+from neurofs.recordings.readers.sizes import Budget, count_bytes
+from neurofs.recordings.readers.variables import Variables, word
+from neurofs.recordings.recording import Recording
+
+__all__ = ["read"]
+
+FASTEST = 2000.0
+"""Samples per second above which a signal is taken for raw voltage."""
+
+_DAMAGE = (
+    OSError,
+    EOFError,
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    AssertionError,
+    ArithmeticError,
+    RuntimeError,
+    MemoryError,
+    ImportError,
+    struct.error,
+)
+
+
+def read(path: Path, options: LoadOptions) -> Recording:
+    """Return the recording in a file that neo can read."""
+    notes: list[str] = []
+    segments = _read_segments(path, notes)
+    values: dict[str, Any] = _read_trains(segments)
+    values["observed"] = np.array([_observed(segment) for segment in segments])
+    for values_of in (_read_signals, _read_events, _read_epochs):
+        values |= values_of(segments, notes)
+    chosen = {"spikes": options.spikes or "spikes"}
+    if "trials.start" in values and options.trials and options.trial_unit is None:
+        chosen["trial_unit"] = "time"
+    return interpret(Variables(values, options.model_copy(update=chosen), notes), name=path.stem)
+
+
+def _read_segments(path: Path, notes: list[str]) -> list[Any]:
+    """Return the segments of the first block, loaded except for signals that stay on disk."""
+    try:
+        import neo
+    except ImportError:
+        remedy = "Install it: pip install 'neurofs[neo]'."
+        raise InputError("format", "the package neo, which reads it", "none", remedy) from None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            reader = neo.io.get_io(path)
+            lazy = bool(reader.support_lazy)
+            segments = reader.read_block(lazy=lazy).segments if lazy else reader.read_block().segments
+            for segment in segments:
+                _load_parts(segment)
+        except (*_DAMAGE, neo.core.NeoReadWriteError) as error:
+            found = str(error) or type(error).__name__
+            remedy = "Get a sound copy, or check that neo knows this version of the format."
+            raise InputError("content", f"a {path.suffix} file that neo can read", found, remedy) from None
+    notes += sorted({f"neo: {printable(w.message)}" for w in caught})
+    if not segments:
+        raise InputError("content", "a recording", "none", "Check the file.")
+    return segments
+
+
+def _load_parts(segment: Any) -> None:
+    """Load what neo left on disk; of the signals only those slow enough to be behavior."""
+    budget = Budget()
+    for name in ("spiketrains", "epochs", "events"):
+        setattr(segment, name, [_load(part) for part in getattr(segment, name)])
+    slow = [s for s in segment.analogsignals if float(s.sampling_rate.rescale("Hz")) <= FASTEST]
+    for signal in slow:
+        budget.take("signals", count_bytes(signal.shape, 8), 2**62)
+    segment.annotations["n_fast"] = len(segment.analogsignals) - len(slow)
+    segment.analogsignals = [_load(signal) for signal in slow]
+
+
+def _load(part: Any) -> Any:
+    return part.load() if hasattr(part, "load") else part
+
+
+def _seconds(quantity: Any) -> Any:
+    value = quantity.rescale("s").magnitude
+    return float(value) if np.ndim(value) == 0 else np.asarray(value, dtype=np.float64)
+
+
+def _observed(segment: Any) -> tuple[float, float]:
+    """Return the span of a segment, with its last spike where the file ends with it."""
+    last = max((_seconds(t.times[-1]) for t in segment.spiketrains if len(t)), default=-np.inf)
+    return _seconds(segment.t_start), max(_seconds(segment.t_stop), last + TICK)
+
+
+def _read_trains(segments: list[Any]) -> dict[str, Any]:
+    names = [_train_name(train, i) for i, train in enumerate(segments[0].spiketrains)]
+    for segment in segments:
+        if len(segment.spiketrains) != len(names):
+            raise InputError(
+                "segments", f"{len(names)} spike trains in each", len(segment.spiketrains), "Split the file."
+            )
+    if not names:
+        raise InputError(
+            "spike trains", "at least one", "none", "Name the file that holds the sorted spikes."
+        )
+    spikes = [np.concatenate([_seconds(s.spiketrains[i].times) for s in segments]) for i in range(len(names))]
+    return {"spikes": spikes, "channel_names": _make_unique(names)}
+
+
+def _train_name(train: Any, i: int) -> str:
+    return str(train.name or train.annotations.get("id") or i)
+
+
+def _make_unique(names: list[str]) -> list[str]:
+    return [name if names.count(name) == 1 else f"{name} ({i})" for i, name in enumerate(names)]
+
+
+def _read_signals(segments: list[Any], notes: list[str]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for i, signal in enumerate(segments[0].analogsignals):
+        name = str(signal.name or f"signal {i}")
+        parts = [s.analogsignals[i] for s in segments if i < len(s.analogsignals)]
+        values[name] = np.concatenate([np.asarray(part.magnitude, dtype=np.float64) for part in parts])
+        values[f"{name}_time"] = np.concatenate([_seconds(part.times) for part in parts])
+        values[f"{name}_unit"] = str(signal.dimensionality)
+    n_fast = segments[0].annotations.pop("n_fast", 0)
+    if n_fast:
+        notes.append(f"behavior: {n_fast} signals above {FASTEST:g} Hz left out as raw voltage")
+    return values
+
+
+def _read_events(segments: list[Any], notes: list[str]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for i, event in enumerate(segments[0].events):
+        times = np.concatenate([_seconds(s.events[i].times) for s in segments if i < len(s.events)])
+        if len(times):
+            values[f"event.{event.name or i}"] = times
+    return values
+
+
+def _read_epochs(segments: list[Any], notes: list[str]) -> dict[str, Any]:
+    epochs = [e for s in segments for e in s.epochs if len(e.times)]
+    named = [e for e in epochs if "trial" in word(str(e.name))]
+    chosen = named or (epochs if len({str(e.name) for e in epochs}) == 1 else [])
+    if not chosen:
+        return {}
+    notes.append(f"trials: the epochs {quoted(chosen[0].name)}")
+    starts = np.concatenate([_seconds(e.times) for e in chosen])
+    stops = starts + np.concatenate([_seconds(e.durations) for e in chosen])
+    return {
+        "trials.start": starts,
+        "trials.stop": stops,
+        "trials.label": [str(label) for e in chosen for label in e.labels],
+    }

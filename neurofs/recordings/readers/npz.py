@@ -1,0 +1,95 @@
+"""NumPy archives (`.npz`), never unpickled."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from neurofs.ground.config import LoadOptions
+from neurofs.ground.errors import InputError, quoted
+from neurofs.recordings.readers.layout import interpret
+from neurofs.recordings.readers.sizes import Budget, count_bytes
+from neurofs.recordings.readers.variables import Variables
+from neurofs.recordings.recording import Recording
+
+__all__ = ["read", "read_variables"]
+
+_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
+
+
+def read(path: Path, options: LoadOptions) -> Recording:
+    """Return the recording in a NumPy archive."""
+    values, notes = read_variables(path)
+    return interpret(Variables(values, options, notes), name=path.stem)
+
+
+def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:
+    """Return the arrays of an archive by name, and notes on what was left out."""
+    values: dict[str, Any] = {}
+    notes: list[str] = []
+    budget = Budget()
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for info in archive.infolist():
+                name = info.filename.removesuffix(".npy")
+                if name == info.filename:
+                    notes.append(f"left out {quoted(name)}: it is not an array")
+                elif name in values:
+                    raise InputError(quoted(name), "one array of this name", "two", "Rename one of them.")
+                else:
+                    _add(values, name, _read_array(archive, info, name, budget))
+    except _DAMAGE as error:
+        raise InputError(
+            "archive", "a NumPy archive (.npz)", error or type(error).__name__, "Get a sound copy."
+        ) from None
+    return values, notes
+
+
+def _add(values: dict[str, Any], name: str, array: np.ndarray) -> None:
+    """Put an array, or each field of a structured one, among the values."""
+    for field in array.dtype.names or ():
+        _add(values, f"{name}.{field}", array[field])
+    if array.dtype.names is None:
+        values[name] = [str(s) for s in array.ravel()] if array.dtype.kind in "US" else array
+
+
+def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, budget: Budget) -> np.ndarray:
+    where = f"array {quoted(name)}"
+    budget.take(where, info.file_size, info.compress_size)
+    with archive.open(info) as stream:
+        shape, fortran, dtype = _read_header(stream, where)
+        n_bytes, n_stored = count_bytes(shape, dtype.itemsize), info.file_size - stream.tell()
+        if n_bytes != n_stored:
+            raise InputError(
+                where, f"{n_bytes:,} bytes for shape {shape}", f"{n_stored:,} bytes", "Get a sound copy."
+            )
+        data = stream.read()
+    if len(data) != n_bytes:
+        raise InputError(where, f"{n_bytes:,} bytes", f"{len(data):,} bytes", "Get a sound copy.")
+    return np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if fortran else "C")
+
+
+def _read_header(stream: Any, where: str) -> tuple[tuple[int, ...], bool, np.dtype]:
+    try:
+        version = npy.read_magic(stream)
+        if version not in _HEADERS:
+            raise ValueError(f"format version {version}")
+        shape, fortran, dtype = _HEADERS[version](stream)
+    except (ValueError, TypeError, SyntaxError):
+        raise InputError(where, "the header of a NumPy array", "other bytes", "Get a sound copy.") from None
+    if dtype.hasobject:
+        raise InputError(
+            where,
+            "numbers or text",
+            "Python objects, which only unpickling could read",
+            "Save a plain array; for lists of different lengths save one long array and spike_channels.",
+        )
+    if min(shape, default=0) < 0:
+        raise InputError(where, "a shape without negative numbers", shape, "Get a sound copy.")
+    return shape, fortran, dtype

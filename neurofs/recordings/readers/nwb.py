@@ -1,0 +1,400 @@
+"""NWB 2 files, read with h5py alone.
+
+Read are the units with their spike times, observation intervals and plain columns; the electrodes they sit
+on; every time series of ``processing`` and ``acquisition`` that could be behavior; and the trials. Whatever
+else the file holds, extensions included, does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pandas as pd
+
+from neurofs.ground.config import LoadOptions, refuse_options
+from neurofs.ground.errors import InputError, printable
+from neurofs.recordings.readers.h5files import (
+    as_text,
+    check_size,
+    children,
+    get_child,
+    open_h5,
+    read_array,
+    read_text,
+)
+from neurofs.recordings.recording import Recording, Series, find_kept
+
+__all__ = ["read"]
+
+OPTIONS = {
+    "name",
+    "behavior",
+    "circular",
+    "trials",
+    "exclude_channels",
+    "sort_spikes",
+    "time_unit",
+    "sampling_rate",
+}
+
+NOT_BEHAVIOR = {
+    "ElectricalSeries",
+    "SpikeEventSeries",
+    "DecompositionSeries",
+    "ImageSeries",
+    "ImageMaskSeries",
+    "IndexSeries",
+    "OpticalSeries",
+    "OnePhotonSeries",
+    "TwoPhotonSeries",
+    "RoiResponseSeries",
+    "PatchClampSeries",
+    "CurrentClampSeries",
+    "VoltageClampSeries",
+}
+"""Series types of the NWB core that hold signals or pictures, not behavior."""
+
+SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
+
+
+def read(path: Path, options: LoadOptions) -> Recording:
+    """Read an NWB file."""
+    refuse_options(options, OPTIONS, "NWB files")
+    with open_h5(path) as file:
+        _check_version(file, path.name)
+        notes: list[str] = []
+        units = _get_units(file, path.name)
+        spikes = _read_spikes(units, _seconds(options), options.sort_spikes, notes)
+        channels = _read_channels(file, units, len(spikes))
+        kept = find_kept(channels["name"], options.exclude_channels)
+        channels = channels.iloc[kept].reset_index(drop=True)
+        observed = _read_observed(units, channels, kept, notes)
+        behavior = _read_behavior(file, options, notes)
+        trials = _read_trials(file) if options.trials else None
+        return Recording(
+            name=options.name or path.stem,
+            spikes=[spikes[i] for i in kept],
+            behavior=behavior,
+            trials=trials,
+            channels=channels,
+            observed=observed,
+            notes=notes,
+        )
+
+
+def _check_version(file: h5py.File, name: str) -> None:
+    version = as_text(file.attrs.get("nwb_version", ""))
+    if not version:
+        remedy = "If it is plain HDF5, give it the ending .h5."
+        raise InputError(name, "an NWB 2 file", "HDF5 without nwb_version", remedy)
+    if version.startswith(("1", "NWB-1")):
+        raise InputError(name, "an NWB 2 file", f"version {version}", "Convert it to NWB 2 first.")
+
+
+def _get_units(file: h5py.File, name: str) -> h5py.Group:
+    units = get_child(file, "units")
+    if not isinstance(units, h5py.Group):
+        raise InputError(f"{name}: /units", "a table of units", "none", "The file has no sorted spikes.")
+    return units
+
+
+def _seconds(options: LoadOptions) -> float:
+    """Return the factor from the file's spike times to seconds; NWB says it is 1, some files lie."""
+    if options.time_unit == "samples":
+        if not options.sampling_rate:
+            raise InputError("time_unit samples", "a sampling rate", "none", "Add --sampling-rate.")
+        return 1.0 / options.sampling_rate
+    return SECONDS[options.time_unit or "s"]
+
+
+def _where(group: Any, name: str = "") -> str:
+    return f"{Path(group.file.filename).name}: {group.name}{'/' if name else ''}{name}"
+
+
+# Units
+
+
+def _read_spikes(units: h5py.Group, seconds: float, sort: bool, notes: list[str]) -> list[np.ndarray]:
+    times = _ragged(units, "spike_times")
+    if times is None:
+        found = ", ".join(printable(name) for name in units) or "nothing"
+        raise InputError(_where(units), "a column spike_times", found, "The file has no spike times.")
+    if seconds != 1.0:
+        times = [t * seconds for t in times]
+        notes.append(f"spike times: multiplied by {seconds:g} to make seconds")
+    unsorted = sum(bool(np.any(t[1:] < t[:-1])) for t in times) if sort else 0
+    if unsorted:
+        times = [np.sort(t) for t in times]
+        notes.append(f"spike times: {unsorted} units sorted, as asked")
+    return times
+
+
+def _ragged(table: h5py.Group, name: str) -> list[np.ndarray] | None:
+    """Return a ragged column as one array per row, without a copy; None if the table has no such column."""
+    values, index = get_child(table, name), get_child(table, f"{name}_index")
+    if values is None:
+        return None
+    if index is None:
+        remedy = "The file is damaged; write it again."
+        raise InputError(_where(table, f"{name}_index"), "the index of a ragged column", "none", remedy)
+    flat = read_array(values, _where(table, name)).astype(np.float64, copy=False)
+    stops = read_array(index, _where(table, f"{name}_index")).astype(np.int64)
+    starts = np.concatenate([[0], stops])[:-1]
+    if len(stops) and (np.any(stops < starts) or stops[-1] != len(flat)):
+        found = (
+            f"an index that ends at {stops[-1]} of {len(flat)} values"
+            if np.all(stops >= starts)
+            else "one that falls"
+        )
+        raise InputError(
+            _where(table, f"{name}_index"),
+            "an index that rises to the end",
+            found,
+            "The file is damaged; write it again.",
+        )
+    return [flat[a:b] for a, b in zip(starts, stops, strict=True)]
+
+
+def _read_channels(file: h5py.File, units: h5py.Group, n_units: int) -> pd.DataFrame:
+    """Return the plain columns of the units, and of the first electrode of each."""
+    table = _plain_columns(units, n_units, skip={"spike_times", "obs_intervals", "electrodes"})
+    ids = get_child(units, "id")
+    names = read_array(ids, _where(units, "id")) if ids is not None else np.arange(n_units)
+    if len(names) != n_units:
+        remedy = "The file is damaged; write it again."
+        raise InputError(_where(units, "id"), f"{n_units} ids, one per unit", len(names), remedy)
+    table.insert(0, "name", [str(name) for name in names])
+    if "unit_name" in table and table["unit_name"].is_unique:
+        table["name"] = table.pop("unit_name").map(str)
+    electrode = _ragged(units, "electrodes") if get_child(units, "electrodes_index") is not None else None
+    if electrode is not None and len(electrode) == n_units:
+        first = pd.array([int(e[0]) if len(e) else pd.NA for e in electrode], dtype="Int64")
+        table.insert(1, "electrode", first)
+        table = _join_electrodes(file, table)
+    return table
+
+
+def _join_electrodes(file: h5py.File, table: pd.DataFrame) -> pd.DataFrame:
+    group = file.get("general/extracellular_ephys/electrodes")
+    ids = get_child(group, "id") if isinstance(group, h5py.Group) else None
+    if ids is None:
+        return table
+    electrodes = _plain_columns(group, read_array(ids, _where(group, "id")).size, skip=set())
+    wanted = [c for c in electrodes if c not in table]
+    rows = table["electrode"].to_numpy(dtype=float, na_value=np.nan)
+    known = np.isfinite(rows) & (rows >= 0) & (rows < len(electrodes))
+    joined = electrodes[wanted].reindex(np.where(known, rows, -1).astype(int)).reset_index(drop=True)
+    return pd.concat([table, joined], axis=1)
+
+
+def _plain_columns(table: h5py.Group, n_rows: int, skip: set[str]) -> pd.DataFrame:
+    """Return the columns that hold one number or text per row; ragged and wide ones are left out."""
+    columns = {}
+    for name, column in children(table):
+        ragged = name.endswith("_index") or f"{name}_index" in table
+        plain = isinstance(column, h5py.Dataset) and column.shape == (n_rows,)
+        if plain and not ragged and name not in skip and name != "id":
+            values = _read_column(column)
+            if values is not None:
+                columns[name] = values
+    listed = [as_text(name) for name in np.atleast_1d(table.attrs.get("colnames", []))]
+    order = [name for name in listed if name in columns] + [name for name in columns if name not in listed]
+    return pd.DataFrame(columns, index=range(n_rows))[order]
+
+
+def _read_column(column: h5py.Dataset) -> Any:
+    check_size(column)
+    if h5py.check_dtype(ref=column.dtype) is not None:
+        return [_name_of(column.file, reference) for reference in column[()]]
+    if column.dtype.kind in "biuf":
+        return read_array(column)
+    if column.dtype.kind == "S" or h5py.check_string_dtype(column.dtype) is not None:
+        return read_text(column)
+    return None
+
+
+def _name_of(file: h5py.File, reference: Any) -> str:
+    return str(file[reference].name).rsplit("/", 1)[-1] if reference else ""
+
+
+# Observation
+
+
+def _read_observed(
+    units: h5py.Group, channels: pd.DataFrame, kept: np.ndarray, notes: list[str]
+) -> np.ndarray | None:
+    """Return the intervals in which every unit was observed; None if the file does not say."""
+    values = get_child(units, "obs_intervals")
+    if values is None or not len(kept):
+        notes.append("observed: the file does not say when; taken from the first to the last spike")
+        return None
+    parts = _ragged(units, "obs_intervals") or []
+    n_units = int(kept.max(initial=-1)) + 1
+    if values.shape[1:] != (2,) or len(parts) < n_units:
+        found = f"{len(parts)} units, values of shape {values.shape}"
+        remedy = "The file is damaged; write it again."
+        raise InputError(_where(units, "obs_intervals"), "start and stop times of each unit", found, remedy)
+    parts = [parts[i] for i in kept]
+    durations = np.array([float(np.sum(p[:, 1] - p[:, 0])) for p in parts])
+    distinct = {p.tobytes(): p for p in parts}
+    observed = _intersect(list(distinct.values()))
+    total = float(np.sum(observed[:, 1] - observed[:, 0]))
+    if len(distinct) > 1:
+        channels["observed_seconds"] = durations
+        notes.append(
+            f"observed: the {total:.1f} s in which all units were (each alone up to {durations.max():.1f} s)"
+        )
+    if total < 0.5 * durations.max():
+        worst = channels["name"].iloc[int(np.argmin(durations))]
+        remedy = "Leave such units out with --exclude-channels."
+        found = f"{total:.1f} s; unit {worst} was observed for {durations.min():.1f} s"
+        expected = f"at least half of {durations.max():.1f} s observed in all units"
+        raise InputError(_where(units, "obs_intervals"), expected, found, remedy)
+    return observed
+
+
+def _intersect(sets: list[np.ndarray]) -> np.ndarray:
+    """Return the intervals common to all sets of sorted intervals."""
+    edges = np.concatenate(
+        [np.column_stack([s[:, i], np.full(len(s), 1 - 2 * i)]) for s in sets for i in (0, 1)]
+    )
+    edges = edges[
+        np.lexsort((edges[:, 1], edges[:, 0]))
+    ]  # where one ends as another begins, the end comes first
+    depth = np.cumsum(edges[:, 1])
+    begins = np.flatnonzero(depth[:-1] == len(sets))
+    common = np.column_stack([edges[begins, 0], edges[begins + 1, 0]])
+    return common[common[:, 1] > common[:, 0]]
+
+
+# Behavior
+
+
+def _read_behavior(file: h5py.File, options: LoadOptions, notes: list[str]) -> dict[str, Series]:
+    groups = list(_find_series(file))
+    names = _short_names([group.name for group in groups])
+    wanted = set(options.behavior) or set(names)
+    _check_names("behavior", wanted, names)
+    _check_names("circular", set(options.circular), names)
+    behavior = {}
+    for name, group in zip(names, groups, strict=True):
+        if name in wanted:
+            series = _read_series(name, group, name in options.circular, notes)
+            if series is not None:
+                behavior[name] = series
+    return behavior
+
+
+def _check_names(option: str, asked: set[str], names: list[str]) -> None:
+    unknown = sorted(asked - set(names))
+    if unknown:
+        known = ", ".join(printable(name) for name in names) or "none"
+        raise InputError(
+            f"{option} '{unknown[0]}'", "a series of the file", "no such series", f"It has: {known}."
+        )
+
+
+def _find_series(file: h5py.File) -> Iterator[h5py.Group]:
+    """Yield the groups that hold a time series which could be behavior."""
+    for top in ("processing", "acquisition"):
+        group = get_child(file, top)
+        if isinstance(group, h5py.Group):
+            yield from _walk(group, depth=0)
+
+
+def _walk(group: h5py.Group, depth: int) -> Iterator[h5py.Group]:
+    for _, child in children(group):
+        if (
+            not isinstance(child, h5py.Group)
+            or as_text(child.attrs.get("neurodata_type", "")) in NOT_BEHAVIOR
+        ):
+            continue
+        if "data" in child and ("timestamps" in child or "starting_time" in child):
+            yield child
+        elif depth < 4:
+            yield from _walk(child, depth + 1)
+
+
+def _short_names(paths: list[str]) -> list[str]:
+    """Return for each path its shortest end that no other path shares.
+
+    >>> _short_names(["/acquisition/Position/x", "/acquisition/Position/y", "/processing/behavior/Eye/x"])
+    ['Position/x', 'y', 'Eye/x']
+    """
+    names = []
+    for path in paths:
+        parts = path.strip("/").split("/")
+        ends = ("/".join(parts[i:]) for i in range(len(parts) - 1, -1, -1))
+        names.append(next(e for e in ends if sum(("/" + p.strip("/")).endswith("/" + e) for p in paths) == 1))
+    return names
+
+
+def _read_series(name: str, group: h5py.Group, circular: bool, notes: list[str]) -> Series | None:
+    data = get_child(group, "data")
+    if not isinstance(data, h5py.Dataset) or data.dtype.kind not in "biuf" or data.ndim not in (1, 2):
+        notes.append(f"series '{name}': left out, not a table of numbers")
+        return None
+    values = read_array(data).astype(np.float64)
+    values = values * _number_attribute(data, "conversion", 1.0) + _number_attribute(data, "offset", 0.0)
+    unit = as_text(data.attrs.get("unit", ""))
+    in_compass = as_text(group.parent.attrs.get("neurodata_type", "")) == "CompassDirection"
+    circular = circular or (in_compass and unit.lower().startswith(("rad", "deg")))
+    if circular and unit.lower().startswith("deg"):
+        values, unit = np.deg2rad(values), "radian"
+        notes.append(f"series '{name}': degrees turned into radians")
+    time = _read_times(group, len(values))
+    if len(time) != len(values):
+        remedy = "The file is damaged; write it again."
+        found = f"{len(time)} timestamps for {len(values)} samples"
+        raise InputError(_where(group), "one timestamp per sample", found, remedy)
+    return Series(name, time, values, (), unit, circular)
+
+
+def _read_times(group: h5py.Group, n_samples: int) -> np.ndarray:
+    timestamps = get_child(group, "timestamps")
+    if timestamps is not None:
+        return read_array(timestamps, _where(group, "timestamps")).astype(np.float64, copy=False)
+    start = get_child(group, "starting_time")
+    first = read_array(start, _where(group, "starting_time"))
+    rate = _number_attribute(start, "rate", 0.0)
+    if not rate > 0 or np.ndim(first) > 0:
+        found = f"rate {rate:g}, start of shape {np.shape(first)}"
+        raise InputError(
+            _where(group, "starting_time"), "a time and a rate above 0 Hz", found, "Correct the file."
+        )
+    return float(first) + np.arange(n_samples) / rate
+
+
+def _number_attribute(dataset: h5py.Dataset, name: str, default: float) -> float:
+    value = np.asarray(dataset.attrs.get(name, default))
+    if value.size != 1 or value.dtype.kind not in "biuf":
+        where = f"{_where(dataset)}, attribute {name}"
+        raise InputError(where, "a number", as_text(value), "Correct it in the file.")
+    return float(value.reshape(-1)[0])
+
+
+# Trials
+
+
+def _read_trials(file: h5py.File) -> pd.DataFrame | None:
+    intervals = get_child(file, "intervals")
+    group = get_child(intervals, "trials") if isinstance(intervals, h5py.Group) else None
+    if group is None:
+        return None
+    starts = get_child(group, "start_time")
+    if starts is None or get_child(group, "stop_time") is None:
+        found = ", ".join(printable(name) for name in group) or "nothing"
+        remedy = "Leave trials out with --no-trials."
+        raise InputError(_where(group), "columns start_time and stop_time", found, remedy)
+    starts = np.atleast_1d(read_array(starts, _where(group, "start_time")))
+    table = _plain_columns(group, len(starts), skip=set())
+    if "stop_time" not in table:
+        stops = read_array(get_child(group, "stop_time"), _where(group, "stop_time"))
+        remedy = "Leave trials out with --no-trials."
+        found = f"{stops.size} stops for {len(starts)} starts"
+        raise InputError(_where(group), "one stop per start", found, remedy)
+    return table.rename(columns={"start_time": "start", "stop_time": "stop"})

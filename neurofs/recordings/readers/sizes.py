@@ -1,0 +1,94 @@
+"""The bytes of a file: their hash, and the sizes it declares, checked before anything is allocated.
+
+A few bytes can declare a petabyte. `Budget` adds up what the parts of one file say they hold, and refuses
+what cannot be stored in the bytes that are there or does not fit into memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from neurofs.ground.errors import InputError
+
+__all__ = ["Budget", "count_bytes", "hash_file", "memory_size"]
+
+HARMLESS = 64 * 2**20
+"""Bytes that one part may hold whatever it takes on disk: constant data compress without limit."""
+
+MAX_RATIO = 1100
+"""Bytes in memory per byte on disk; deflate reaches 1032 at most."""
+
+MAX_PARTS = 2_000_000
+"""Arrays, cells and fields in one file."""
+
+
+class Budget:
+    """What the parts of one file may still take in memory.
+
+    >>> Budget(limit=100).take("counts", n_bytes=1000, n_stored=1000)
+    Traceback (most recent call last):
+    neurofs.ground.errors.InputError: counts: expected data that fit into memory (100 bytes); found 1,000 bytes \
+declared. Read it on a larger machine, or store less.
+    """
+
+    def __init__(self, limit: int | None = None) -> None:
+        self.limit = memory_size() // 2 if limit is None else limit
+        self.n_bytes = self.n_parts = 0
+
+    def take(self, where: str, n_bytes: int, n_stored: int) -> None:
+        """Account for a part of `n_bytes` that takes `n_stored` bytes in the file, or refuse it."""
+        if n_bytes > HARMLESS and n_bytes > MAX_RATIO * n_stored:
+            raise InputError(
+                where,
+                "as much data as it declares",
+                f"{n_bytes:,} bytes declared and {n_stored:,} stored",
+                "The file is damaged or hostile; get a sound copy.",
+            )
+        self.n_bytes += n_bytes
+        if self.n_bytes > self.limit:
+            raise InputError(
+                where,
+                f"data that fit into memory ({self.limit:,} bytes)",
+                f"{self.n_bytes:,} bytes declared",
+                "Read it on a larger machine, or store less.",
+            )
+        self.step(where)
+
+    def step(self, where: str) -> None:
+        """Account for one more part, or refuse a file that never ends."""
+        self.n_parts += 1
+        if self.n_parts > MAX_PARTS:
+            raise InputError(
+                where, f"at most {MAX_PARTS:,} parts", "more", "The file is damaged or refers to itself."
+            )
+
+
+def count_bytes(shape: Iterable[int], itemsize: int) -> int:
+    """Return the bytes of an array, exactly, however large.
+
+    >>> count_bytes((10**9, 10**9), 8)
+    8000000000000000000
+    """
+    return math.prod(int(n) for n in shape) * itemsize
+
+
+def hash_file(*paths: Path) -> str:
+    """Return the SHA-256 of the content of files, one after the other."""
+    digest = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as stream:
+            while block := stream.read(2**20):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def memory_size() -> int:
+    """Return the bytes of memory of this machine, 16 GiB where the system does not tell."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not a POSIX system
+        return 16 * 2**30

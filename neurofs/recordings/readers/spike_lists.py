@@ -1,0 +1,276 @@
+"""Spike times: a list per channel, or one long list with the channel of each spike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from neurofs.ground.errors import InputError, printable, quoted
+from neurofs.recordings.readers.bins import read_seconds_per_unit
+from neurofs.recordings.readers.variables import Variables, describe, is_numeric, is_texts, word, words_of
+
+__all__ = [
+    "SPIKE_WORDS",
+    "expand_unit_structs",
+    "find_channel_names",
+    "find_spikes",
+    "is_ragged",
+    "read_spikes",
+]
+
+SPIKE_WORDS = (
+    *("spiketimes", "spikes", "spiketrains", "spiketrain", "units", "unit", "neurons", "unitspiketimes"),
+    *("timestamps", "ts"),
+)
+CHANNEL_WORDS = (
+    *(
+        "spikechannels",
+        "spikechannel",
+        "spikeclusters",
+        "spikeclusterids",
+        "clusters",
+        "cluids",
+        "spikeunits",
+    ),
+    *("channelofspike", "unitofspike"),
+)
+UNIT_FIELDS = ("ts", "times", "timestamps", "spiketimes", "spiketrain", "spikes")
+LARGE = 1000
+"""Whole numbers above this are no likely seconds."""
+
+INDEX_ENDS = ("_index", "_ends")
+NAME_WORDS = (
+    *(
+        "channelnames",
+        "channelname",
+        "unitnames",
+        "unitname",
+        "channelids",
+        "unitids",
+        "neuronnames",
+        "labels",
+    ),
+)
+
+
+def is_ragged(value: Any) -> bool:
+    """Tell whether a value is a list of number lists, one per channel."""
+    return isinstance(value, list) and bool(value) and all(_is_line(item) for item in value)
+
+
+def _is_line(item: Any) -> bool:
+    return is_numeric(item) and sum(n > 1 for n in item.shape) <= 1
+
+
+def _is_flat(value: Any) -> bool:
+    return is_numeric(value) and value.size > 1 and sum(n > 1 for n in value.shape) == 1
+
+
+def find_spikes(v: Variables) -> list[str]:
+    """Return the variables, or groups of variables, that could hold spike times."""
+    by_name = v.find(SPIKE_WORDS, lambda value: is_ragged(value))
+    flat = [n for n in v.find(SPIKE_WORDS, _is_flat) if _has_channels(v, n) or "spike" in word(n)]
+    return by_name + flat + [g for g in _groups(v) if word(g) in SPIKE_WORDS]
+
+
+def expand_unit_structs(v: Variables) -> None:
+    """Turn an array of structs with one entry per unit into a list of spike times and a channel table."""
+    for name, entries in list(v.values.items()):
+        if not isinstance(entries, list) or not entries or not all(isinstance(e, dict) for e in entries):
+            continue
+        fields = [
+            f for f in entries[0] if word(f) in UNIT_FIELDS and all(_is_line(e.get(f)) for e in entries)
+        ]
+        if len(fields) != 1:
+            continue
+        v.values[name] = [entry[fields[0]] for entry in entries]
+        v.note(f"spikes: the field {quoted(fields[0])} of {quoted(name)}, one entry per channel")
+        for other in entries[0]:
+            column = _scalar_column([entry.get(other) for entry in entries])
+            if column is not None:
+                v.values[f"channel_{other}"] = column
+
+
+def _scalar_column(values: list[Any]) -> Any:
+    """Return one number or text per entry as a column, or None if some entry is neither."""
+    if all(isinstance(value, str) for value in values):
+        return values
+    if all(is_numeric(value) and value.size == 1 for value in values):
+        return np.array([value.reshape(-1)[0] for value in values])
+    return None
+
+
+def _groups(v: Variables) -> list[str]:
+    """Return the structs whose fields are all number lists."""
+    parents = {name.rsplit(".", 1)[0] for name in v.values if "." in name}
+    return sorted(p for p in parents if all(_is_line(v.values[n]) for n in _members(v, p)))
+
+
+def _members(v: Variables, group: str) -> list[str]:
+    return [name for name in v.values if name.rpartition(".")[0] == group]
+
+
+def _has_channels(v: Variables, name: str) -> bool:
+    size = v.values[name].size
+    beside = any(is_numeric(v.values.get(name + end)) for end in INDEX_ENDS)
+    return beside or bool(v.find(CHANNEL_WORDS, lambda value: _per_spike(value, size)))
+
+
+def _per_spike(value: Any, size: int) -> bool:
+    return (is_numeric(value) and value.size == size) or (is_texts(value) and len(value) == size)
+
+
+def read_spikes(v: Variables, name: str) -> tuple[list[np.ndarray], list[str] | None]:
+    """Return the spike times of each channel in seconds, and the channels' names if they have some."""
+    lists, names = _read_lists(v, name)
+    per_unit = _read_unit(v, name, lists)
+    lists = [np.asarray(times, dtype=np.float64).reshape(-1) for times in lists]
+    lists = lists if per_unit == 1.0 else [times * per_unit for times in lists]
+    if v.ask("sort_spikes"):
+        lists = [np.sort(times) for times in lists]
+    return lists, names
+
+
+def _read_lists(v: Variables, name: str) -> tuple[list[np.ndarray], list[str] | None]:
+    value = v.values.get(name)
+    if value is None:
+        members = [v.use(member) for member in _members(v, name)]
+        return [v.vector(m) for m in members], [m.rpartition(".")[2] for m in members]
+    v.use(name)
+    if is_ragged(value):
+        return value, None
+    if not _is_line(value):
+        raise InputError(
+            quoted(name),
+            "a list of spike times per channel, or one long list",
+            describe(value),
+            "Name another variable with --spikes, or this one with --counts if it holds counts.",
+        )
+    return _split(v, name, value.reshape(-1))
+
+
+def _split(v: Variables, name: str, times: np.ndarray) -> tuple[list[np.ndarray], list[str] | None]:
+    """Divide one long list among its channels."""
+    for end in INDEX_ENDS:
+        if v.options.spike_channels is None and is_numeric(v.values.get(name + end)):
+            return _split_at(v.vector(v.use(name + end)), times, name + end), None
+    labels = v.find_one("spike_channels", CHANNEL_WORDS, lambda value: _per_spike(value, len(times)))
+    if labels is None:
+        _refuse_counts(name, times)
+        v.note(f"spikes: {quoted(name)} read as one channel; no variable says the channel of each spike")
+        return [times], None
+    return _split_by(v, labels, times)
+
+
+def _refuse_counts(name: str, times: np.ndarray) -> None:
+    """Refuse whole numbers that go up and down: one list of them is more likely counts than times."""
+    if (times == np.rint(times)).all() and (np.diff(times) < 0).any():
+        raise InputError(
+            quoted(name),
+            "spike times of one channel, or counts of one channel",
+            "whole numbers that go up and down, which could be either",
+            f"Say --counts {printable(name)}, or --spikes {printable(name)} with --spike-channels.",
+        )
+
+
+def _split_at(ends: np.ndarray, times: np.ndarray, name: str) -> list[np.ndarray]:
+    if (np.diff(ends) < 0).any() or (len(ends) and (ends[0] < 0 or ends[-1] != len(times))):
+        raise InputError(
+            quoted(name),
+            f"increasing ends of each channel's spikes, up to {len(times)}",
+            f"{ends[-1]} at the end",
+            "Correct it, or name the channel of each spike with --spike-channels.",
+        )
+    return np.split(times, ends[:-1].astype(np.int64)) if len(ends) else []
+
+
+def _split_by(v: Variables, name: str, times: np.ndarray) -> tuple[list[np.ndarray], list[str] | None]:
+    value = v.values[name]
+    labels = np.asarray(value if is_texts(value) else v.vector(name)).reshape(-1)
+    if len(labels) != len(times):
+        raise InputError(quoted(name), f"{len(times)} channels, one per spike", len(labels), "Name another.")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise InputError(quoted(name), "a channel for every spike", "NaN", "Remove these spikes.")
+    known = find_channel_names(v)
+    if known is not None and labels.dtype.kind != "U":
+        return _split_by_number(v, name, times, labels, len(known[1])), None
+    index, found = pd.factorize(labels, sort=True)
+    v.note(
+        f"channels: the {len(found)} different values of {quoted(name)}; one without spikes cannot be seen"
+    )
+    return _group(times, index, len(found)), [_label(x) for x in found]
+
+
+def _label(value: Any) -> str:
+    return str(int(value)) if np.asarray(value).dtype.kind == "f" and value == int(value) else str(value)
+
+
+def _split_by_number(
+    v: Variables, name: str, times: np.ndarray, labels: np.ndarray, n_channels: int
+) -> list[np.ndarray]:
+    asked = v.ask("index_base")
+    base = v.index_base if asked is None else asked
+    v.note(f"channels: numbered from {base} in {quoted(name)}")
+    bad = (labels < base) | (labels >= n_channels + base)
+    if labels.dtype.kind == "f":
+        bad |= labels != np.rint(labels)
+    if bad.any():
+        spike = int(np.argmax(bad))
+        raise InputError(
+            f"{quoted(name)}, spike {spike}",
+            f"a channel from {base} to {n_channels - 1 + base}",
+            labels[spike],
+            "Check --index-base, or which variable names the channels.",
+        )
+    return _group(times, labels - base, n_channels)
+
+
+def _group(times: np.ndarray, index: np.ndarray, n_channels: int) -> list[np.ndarray]:
+    """Return the times of each channel, in the order in which they are stored."""
+    small = index.astype(np.min_scalar_type(n_channels))  # 16 bits or less are sorted by radix
+    in_order = bool((small[1:] >= small[:-1]).all())
+    ends = np.cumsum(np.bincount(small, minlength=n_channels))
+    return np.split(times if in_order else times[np.argsort(small, kind="stable")], ends[:-1])
+
+
+def find_channel_names(v: Variables) -> tuple[str, list[str]] | None:
+    """Return the variable with the channels' names, and these, if the file has them or the user named it."""
+    name = v.named("channel_names") or _guess_channel_names(v)
+    if name is None:
+        return None
+    value = v.values[name]
+    if isinstance(value, str):
+        return name, [value]
+    return name, list(value) if is_texts(value) else [_label(x) for x in v.vector(name)]
+
+
+def _guess_channel_names(v: Variables) -> str | None:
+    """Return the variable known by a word for channel names; asking twice gives the same answer."""
+    known = [n for n in v.values if words_of(n) & set(NAME_WORDS)]
+    return next((n for n in known if is_texts(v.values[n]) or _is_flat(v.values[n])), None)
+
+
+def _read_unit(v: Variables, name: str, lists: list[np.ndarray]) -> float:
+    """Return the seconds per unit of the spike times; refuse what may be samples."""
+    if v.options.time_unit is None and _look_like_samples(lists):
+        largest = max(float(times.max()) for times in lists if len(times.reshape(-1)))
+        raise InputError(
+            quoted(name),
+            "spike times in seconds",
+            f"only whole numbers, up to {largest:.10g}",
+            "Say --time-unit samples and --sampling-rate RATE, or --time-unit ms (or s).",
+        )
+    return read_seconds_per_unit(v)
+
+
+def _look_like_samples(lists: list[np.ndarray]) -> bool:
+    """Tell whether all times are whole numbers and some are large; stops at the first that is not whole."""
+    largest, n_times = 0.0, 0
+    for times in lists:
+        known = times[np.isfinite(times)] if times.dtype.kind == "f" else times
+        if known.dtype.kind == "f" and (known != np.rint(known)).any():
+            return False
+        largest, n_times = max(largest, float(known.max(initial=0))), n_times + known.size
+    return n_times > 1 and largest > LARGE

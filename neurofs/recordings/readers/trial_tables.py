@@ -1,0 +1,304 @@
+"""Trials: from a label of each bin or from their starts, and the conditions that belong to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from neurofs.ground.errors import InputError, quoted
+from neurofs.recordings.readers.behavior import fit_table, keeps_own_clock
+from neurofs.recordings.readers.bins import Bins, read_seconds_per_unit
+from neurofs.recordings.readers.variables import Variables, describe, flag, is_numeric, is_texts, listed, word
+from neurofs.recordings.recording import default_columns
+
+__all__ = ["LABEL_WORDS", "add_conditions", "read_trials"]
+
+LABEL_WORDS = ("trial", "trialid", "trialids", "trialnumber", "trialnum", "trialindex", "trialno", "trials")
+START_WORDS = (
+    *("trialstart", "trialstarts", "trialstarttime", "trialstarttimes", "startbins", "startbin"),
+    *(
+        "trialstartbins",
+        "trialsstart",
+        "trialsstarttime",
+        "trialonset",
+        "trialonsets",
+        "starttime",
+        "starttimes",
+    ),
+)
+MAX_COLUMNS = 16
+"""Columns of a table that is taken for conditions."""
+
+STOP_WORDS = (
+    *("trialstop", "trialstops", "trialend", "trialends", "trialstoptime", "trialstoptimes", "trialendtime"),
+    *("trialendtimes", "stopbins", "endbins", "stopbin", "endbin", "trialstopbins", "trialendbins"),
+    *(
+        "trialsstop",
+        "trialsend",
+        "trialsstoptime",
+        "trialsendtime",
+        "stoptime",
+        "stoptimes",
+        "endtime",
+        "endtimes",
+    ),
+)
+
+
+def read_trials(v: Variables, bins: Bins | None, stop: float) -> pd.DataFrame | None:
+    """Return the trials of a file, or None if it has none or the user wants none.
+
+    `bins` is the clock of stored counts, if there are any, and `stop` the end of the recording.
+    """
+    if not v.ask("trials"):
+        return None
+    if bins is not None:
+        name = v.find_one("trial", LABEL_WORDS, lambda value: _is_per_row(value, bins.n_rows))
+        if name is not None:
+            return _trials_from_labels(v, name, bins)
+    name = v.find_one("trial_start", START_WORDS, lambda value: is_numeric(value) and value.size > 0)
+    return _trials_from_starts(v, name, bins, stop) if name is not None else None
+
+
+def _is_per_row(value: Any, n_rows: int) -> bool:
+    if is_texts(value):
+        return len(value) == n_rows
+    return is_numeric(value) and value.size == n_rows
+
+
+def _trials_from_labels(v: Variables, name: str, bins: Bins) -> pd.DataFrame | None:
+    labels = np.asarray(v.values[name]).reshape(-1)
+    if len(labels) != bins.n_rows:
+        raise InputError(
+            quoted(name), f"{bins.n_rows} labels, one per bin", len(labels), f"Check {flag('trial')}."
+        )
+    inside = _is_inside(v, name, labels)
+    changes = np.flatnonzero((labels[1:] != labels[:-1]) | (inside[1:] != inside[:-1])) + 1
+    first = np.concatenate([[0], changes])
+    last = np.concatenate([changes, [len(labels)]]) - 1
+    first, last = first[inside[first]], last[inside[first]]
+    if not len(first):
+        v.note(f"trials: none; {quoted(name)} has no label")
+        return None
+    _refuse_return(name, labels[first], first)
+    v.note(f"trials: {len(first)} runs of the same label in {quoted(name)}")
+    return pd.DataFrame(
+        {
+            "start": [bins.edge(s) for s in bins.slots[first]],
+            "stop": [bins.edge(s + 1) for s in bins.slots[last]],
+            "trial": labels[first],
+        }
+    )
+
+
+def _is_inside(v: Variables, name: str, labels: np.ndarray) -> np.ndarray:
+    """Tell which rows belong to a trial: labels that are missing or negative mark those that do not."""
+    if labels.dtype.kind not in "if":
+        return np.ones(len(labels), dtype=bool)
+    inside = labels >= 0
+    if not inside.all():
+        v.note(
+            f"trials: {int((~inside).sum())} bins with a missing or negative {quoted(name)} are in no trial"
+        )
+    return inside
+
+
+def _refuse_return(name: str, labels: np.ndarray, first: np.ndarray) -> None:
+    again = pd.Series(labels).duplicated().to_numpy()
+    if again.any():
+        i = int(np.argmax(again))
+        raise InputError(
+            quoted(name),
+            "each trial in one piece",
+            f"label {labels[i]} again at row {first[i]}",
+            "Give every trial its own label, NaN between trials, or pass --no-trials.",
+        )
+
+
+def _trials_from_starts(v: Variables, name: str, bins: Bins | None, stop: float) -> pd.DataFrame:
+    stop_name = v.find_one("trial_stop", STOP_WORDS, lambda value: is_numeric(value) and value.size > 0)
+    starts = v.vector(name).astype(np.float64)
+    stops = None if stop_name is None else v.vector(stop_name).astype(np.float64)
+    if stops is not None and len(stops) != len(starts):
+        raise InputError(
+            quoted(stop_name),
+            f"{len(starts)} ends, one per trial",
+            len(stops),
+            "Name another with --trial-stop.",
+        )
+    for which, values in ((name, starts), (stop_name, stops)):
+        if values is not None and not np.isfinite(values).all():
+            raise InputError(
+                quoted(which), "finite numbers", f"{values[~np.isfinite(values)][0]}", "Correct them."
+            )
+    if _starts_are_bins(v, name, starts, bins) and bins is not None:
+        starts, stops = _bins_to_times(v, name, starts, stop_name, stops, bins)
+    else:
+        per_unit = read_seconds_per_unit(v)
+        starts, stops = starts * per_unit, None if stops is None else stops * per_unit
+    if stops is None:
+        _check_order(name, starts)
+        stops = np.append(starts[1:], max(stop, np.nextafter(starts[-1], np.inf)))
+        v.note(
+            f"trials: {len(starts)} from {quoted(name)}; each ends where the next begins, the last at the end"
+        )
+    else:
+        v.note(f"trials: {len(starts)} from {quoted(name)} to {quoted(stop_name)}")
+    return pd.DataFrame({"start": starts, "stop": stops})
+
+
+def _check_order(name: str, starts: np.ndarray) -> None:
+    falls = np.flatnonzero(np.diff(starts) <= 0)
+    if len(falls):
+        i = falls[0]
+        raise InputError(
+            quoted(name),
+            "starts that increase",
+            f"{starts[i + 1]:g} after {starts[i]:g}",
+            "Sort them, or give the ends too with --trial-stop.",
+        )
+
+
+def _starts_are_bins(v: Variables, name: str, starts: np.ndarray, bins: Bins | None) -> bool:
+    unit = v.ask("trial_unit")
+    if unit == "bin" and bins is None:
+        raise InputError("--trial-unit bin", "counts in bins", "spike times", "Give the starts as times.")
+    if unit is not None or bins is None:
+        return bool(unit == "bin")
+    if "bin" in word(name) or "idx" in word(name) or "index" in word(name):
+        return True
+    if (starts != np.rint(starts)).any() or starts.max() > bins.n_rows:
+        return False
+    if starts.max() > bins.stop:
+        return True
+    raise InputError(
+        quoted(name),
+        "trial starts as times or as bins",
+        f"whole numbers up to {starts.max():g}, which could be either",
+        "Say --trial-unit time or bin.",
+    )
+
+
+def _bins_to_times(
+    v: Variables,
+    name: str,
+    starts: np.ndarray,
+    stop_name: str | None,
+    stops: np.ndarray | None,
+    bins: Bins,
+) -> tuple[np.ndarray, np.ndarray | None]:
+    asked = v.ask("index_base")
+    base = v.index_base if asked is None else asked
+    v.note(f"trials: bins of {quoted(name)} are numbered from {base}")
+    rows = _check_rows(name, starts - base, bins.n_rows - 1, base)
+    if stops is None:
+        return _row_edges(bins, rows), None
+    last = _check_rows(str(stop_name), stops - base, bins.n_rows, base)
+    if base == 1 and not (last[:-1] == rows[1:]).any():
+        v.note(f"trials: {quoted(stop_name)} read as the last bin of each trial, as in MATLAB's a:b")
+        last = last + 1
+    else:
+        v.note(f"trials: {quoted(stop_name)} read as the first bin after each trial")
+    _check_rows(str(stop_name), last, bins.n_rows, base)
+    ends = bins.start + (bins.slots[np.maximum(last - 1, 0)] + 1) * bins.width
+    return _row_edges(bins, rows), np.where(last > 0, ends, bins.start)
+
+
+def _row_edges(bins: Bins, rows: np.ndarray) -> np.ndarray:
+    return bins.start + bins.slots[rows] * bins.width
+
+
+def _check_rows(name: str, rows: np.ndarray, largest: int, base: int) -> np.ndarray:
+    bad = np.flatnonzero((rows < 0) | (rows > largest) | (rows != np.rint(rows)))
+    if len(bad):
+        raise InputError(
+            f"{quoted(name)}, trial {bad[0]}",
+            f"a bin from {base} to {largest + base}",
+            f"{rows[bad[0]] + base:g}",
+            "Check --index-base and --trial-unit.",
+        )
+    return rows.astype(np.int64)
+
+
+def add_conditions(
+    v: Variables, trials: pd.DataFrame, bins: Bins | None, taken_lengths: set[int]
+) -> pd.DataFrame:
+    """Return the trials with their conditions: those named, or all variables with a value per trial.
+
+    A variable with one entry per bin that never changes within a trial is a condition of the trials as well.
+    Variables with one of the `taken_lengths` (of channels, or of behavior) are left to these, unless they
+    are in a group named for trials.
+    """
+    named = v.ask("conditions")
+    columns: dict[str, Any] = {}
+    for name in [v.require(n, "conditions") for n in named] or _unclaimed_names(v):
+        found = _per_bin(v, name, trials, bins)
+        if found is None and (named or _is_of_trials(name) or not _has_length(v.values[name], taken_lengths)):
+            found = _per_trial(v, name, len(trials))
+        if found is None and named:
+            raise InputError(
+                f"{flag('conditions')} {name}",
+                f"{len(trials)} values, one per trial, or one per bin that stays the same within a trial",
+                describe(v.values[name]),
+                "Name another variable.",
+            )
+        if found is not None:
+            columns |= found
+            v.use(name)
+    if columns and not named:
+        v.note(f"conditions: {listed(columns)}")
+    columns = {c if c not in trials else f"{c} (condition)": x for c, x in columns.items()}
+    return pd.concat([trials, pd.DataFrame(columns, index=trials.index)], axis=1)
+
+
+def _unclaimed_names(v: Variables) -> list[str]:
+    return [n for n in v.values if n not in {*v.used, *v.options.behavior} and not keeps_own_clock(v, n)]
+
+
+def _is_of_trials(name: str) -> bool:
+    return word(name.rpartition(".")[0]) in ("trials", "trial", "intervals")
+
+
+def _has_length(value: Any, lengths: set[int]) -> bool:
+    return is_numeric(value) and value.size > 1 and not lengths.isdisjoint(value.shape)
+
+
+def _per_trial(v: Variables, name: str, n_trials: int) -> dict[str, Any] | None:
+    value = v.values[name]
+    column = name.rpartition(".")[2] if _is_of_trials(name) else name
+    if is_texts(value):
+        return {column: value} if len(value) == n_trials else None
+    if not is_numeric(value) or value.ndim > 2 or n_trials not in value.shape or n_trials < 2:
+        return None
+    if value.ndim == 2 and (value.shape[0] == value.shape[1] or min(value.shape) > MAX_COLUMNS):
+        return None
+    table = fit_table(v, name, n_trials)
+    if table.shape[1] == 1:
+        return {column: table[:, 0]}
+    return {f"{column}_{end}": table[:, i] for i, end in enumerate(default_columns(column, table.shape[1]))}
+
+
+def _per_bin(v: Variables, name: str, trials: pd.DataFrame, bins: Bins | None) -> dict[str, Any] | None:
+    value = v.values[name]
+    if bins is None or not _is_per_row(value, bins.n_rows):
+        return None
+    trial_of_row = _find_trials(trials, bins.centers)
+    inside = trial_of_row >= 0
+    rows = pd.Series(np.asarray(value).reshape(-1)[inside])
+    found, first, sizes = np.unique(trial_of_row[inside], return_index=True, return_counts=True)
+    if len(found) < len(trials) or sizes.max() < 2:
+        return None
+    if rows.groupby(trial_of_row[inside]).nunique(dropna=False).max() > 1:
+        return None
+    return {name: rows.to_numpy()[first]}
+
+
+def _find_trials(trials: pd.DataFrame, times: np.ndarray) -> np.ndarray:
+    """Return the trial of each time, -1 outside of all."""
+    order = np.argsort(trials["start"].to_numpy(), kind="stable")
+    starts, stops = trials["start"].to_numpy()[order], trials["stop"].to_numpy()[order]
+    i = np.searchsorted(starts, times, side="right") - 1
+    inside = (i >= 0) & (times < stops[np.maximum(i, 0)])
+    return np.where(inside, order[np.maximum(i, 0)], -1)

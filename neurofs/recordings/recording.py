@@ -1,0 +1,408 @@
+"""`Recording`: one session as it was recorded, checked once and then trusted.
+
+Everything is in seconds on one clock. A `Recording` holds spike times, one sorted array per channel, or
+counts that were binned before they were stored; the behavior series; the trials; a table of what is known
+about each channel; and the intervals in which spikes were observed. A bad one cannot exist: construction
+raises :class:`InvalidRecording`, which lists everything that is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from neurofs.features.grid import TICK
+from neurofs.ground.errors import InputError, printable
+
+__all__ = ["InvalidRecording", "Recording", "Series", "find_gaps", "find_kept"]
+
+
+class InvalidRecording(InputError):
+    """A recording that breaks a rule; `problems` has all of them, the message is the first."""
+
+    def __init__(self, problems: Sequence[InputError], draft: Recording) -> None:
+        first = problems[0]
+        more = f" ({len(problems) - 1} more: see neurofs inspect.)" if len(problems) > 1 else ""
+        super().__init__(first.where, first.expected, first.found, first.remedy + more)
+        self.problems, self.draft = tuple(problems), draft
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """A behavior series: `values` (sample, column) at increasing times in seconds.
+
+    `circular` series are angles in radians; decoded as their cosine and sine. Missing values are NaN.
+
+    >>> Series("hand_velocity", [0.0, 0.1], [[1.0, 2.0], [1.5, 2.5]], ("x", "y"), "cm/s").rate
+    10.0
+    """
+
+    name: str
+    time: np.ndarray
+    values: np.ndarray
+    columns: tuple[str, ...] = ()
+    unit: str = ""
+    circular: bool = False
+
+    def __post_init__(self) -> None:
+        time = np.asarray(self.time, dtype=np.float64)
+        values = np.asarray(self.values, dtype=np.float64)
+        values = values[:, None] if values.ndim == 1 else values
+        if time.ndim != 1 or values.ndim != 2 or len(time) != len(values):
+            raise InputError(
+                self.name,
+                "one time per row of values",
+                f"times of shape {time.shape} and values of shape {values.shape}",
+                "Check the orientation of the series and which times belong to it.",
+            )
+        columns = tuple(str(c) for c in self.columns) or default_columns(self.name, values.shape[1])
+        if len(columns) != values.shape[1] or len(set(columns)) != len(columns):
+            raise InputError(
+                self.name,
+                f"{values.shape[1]} different column names",
+                list(columns),
+                "Give one name per column.",
+            )
+        object.__setattr__(self, "time", _frozen(time))
+        object.__setattr__(self, "values", _frozen(values))
+        object.__setattr__(self, "columns", columns)
+
+    @property
+    def interval(self) -> float:
+        """Median time between two samples, in seconds."""
+        return float(np.median(np.diff(self.time))) if len(self.time) > 1 else np.nan
+
+    @property
+    def rate(self) -> float:
+        """Samples per second, from the median interval."""
+        return round(1.0 / self.interval, 6)
+
+
+def default_columns(name: str, n_columns: int) -> tuple[str, ...]:
+    """Return the series' own name for one column, x, y, z for up to three, else their numbers."""
+    if n_columns == 1:
+        return (name,)
+    return tuple("xyz"[:n_columns]) if n_columns <= 3 else tuple(str(i) for i in range(n_columns))
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """One recorded session.
+
+    Parameters
+    ----------
+    name : str
+        Name of the session, for people.
+    spikes : sequence of arrays, optional
+        Spike times of each channel, in seconds, sorted.
+    counts : array (time, channel), optional
+        Counts per bin instead of spike times, on a regular grid.
+    bin_width, start : float
+        Width of these bins and the time at which the first one begins; unused with spike times.
+    behavior : mapping of str to Series
+    trials : DataFrame with `start` and `stop`, and any conditions
+        Half-open intervals that do not overlap; empty if the session has no trials.
+    channels : DataFrame with `name`, and whatever is known: electrode, kind, quality, x, y …
+    observed : array (n, 2), optional
+        Intervals in which spikes were observed. Without it: from the first to the last spike, or all bins.
+    source, source_hash : str
+        The file and the SHA-256 of its content.
+    notes : sequence of str
+        What was guessed or derived on the way from the file.
+
+    Examples
+    --------
+    >>> r = Recording("toy", spikes=[[0.1, 0.2, 0.9], []], observed=[[0.0, 1.0]])
+    >>> r.n_channels, r.n_spikes, r.duration
+    (2, 3, 1.0)
+    >>> Recording("toy", spikes=[[0.655, 0.412]])
+    Traceback (most recent call last):
+    neurofs.recordings.recording.InvalidRecording: channel '0': expected spike times in increasing order; \
+found 0.412 after 0.655. Sort them, or pass --sort-spikes.
+    """
+
+    name: str
+    spikes: Sequence[Any] | None = None
+    counts: Any = None
+    bin_width: float = 0.0
+    start: float = 0.0
+    behavior: Mapping[str, Series] = field(default_factory=dict)
+    trials: pd.DataFrame = None
+    channels: pd.DataFrame = None
+    observed: Any = None
+    source: str = ""
+    source_hash: str = ""
+    notes: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if (self.spikes is None) == (self.counts is None):
+            raise InputError(
+                self.name,
+                "either spike times or counts",
+                "neither" if self.spikes is None else "both",
+                "Name the variable to use with --spikes or --counts.",
+            )
+        self._set(behavior=dict(self.behavior), notes=tuple(self.notes))
+        self._set(trials=_as_trials(self.trials))
+        if self.spikes is not None:
+            self._set(spikes=tuple(_frozen(np.asarray(s, dtype=np.float64)) for s in self.spikes))
+        else:
+            self._set(
+                counts=_frozen(np.asarray(self.counts)),
+                start=float(self.start),
+                bin_width=float(self.bin_width or 0.0),
+            )
+        self._set(channels=_as_channels(self.channels, self._count_channels()))
+        self._set(
+            observed=_frozen(self._default_observed() if self.observed is None else _pairs(self.observed))
+        )
+        problems = list(_find_problems(self))
+        if problems:
+            raise InvalidRecording(problems, self)
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _count_channels(self) -> int:
+        if self.spikes is not None:
+            return len(self.spikes)
+        return self.counts.shape[1] if self.counts.ndim == 2 else 0
+
+    def _default_observed(self) -> np.ndarray:
+        if self.counts is not None:
+            return np.array([[self.start, self.start + len(self.counts) * self.bin_width]])
+        ends = [
+            t for times in self.spikes or () if times.ndim == 1 and len(times) for t in (times[0], times[-1])
+        ]
+        ends = [t for t in ends if np.isfinite(t)]
+        return np.array([[min(ends), max(ends) + TICK]]) if ends else np.empty((0, 2))
+
+    @property
+    def n_channels(self) -> int:
+        """Number of channels."""
+        return self._count_channels()
+
+    @property
+    def n_spikes(self) -> int:
+        """Number of spikes in all channels."""
+        return int(self.spike_counts.sum())
+
+    @property
+    def spike_counts(self) -> np.ndarray:
+        """Number of spikes of each channel in the whole session."""
+        if self.spikes is not None:
+            return np.array([len(s) for s in self.spikes], dtype=np.int64)
+        total = self.counts.sum(axis=0, dtype=np.float64)
+        return np.rint(total).astype(np.int64) if np.allclose(total, np.rint(total)) else total
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """First and last moment of observation, in seconds."""
+        return (float(self.observed[0, 0]), float(self.observed[-1, 1])) if len(self.observed) else (0.0, 0.0)
+
+    @property
+    def duration(self) -> float:
+        """Observed seconds."""
+        return float(np.sum(self.observed[:, 1] - self.observed[:, 0]))
+
+    @property
+    def rates(self) -> np.ndarray:
+        """Spikes per observed second of each channel."""
+        return self.spike_counts / self.duration if self.duration else np.zeros(self.n_channels)
+
+    def __repr__(self) -> str:
+        kind = "spike times" if self.spikes is not None else f"counts in {self.bin_width:g} s bins"
+        return (
+            f"<Recording {self.name!r}: {self.n_channels} channels ({kind}), {self.duration:.1f} s, "
+            f"{len(self.trials)} trials, behavior {list(self.behavior)}>"
+        )
+
+
+def find_gaps(intervals: np.ndarray) -> np.ndarray:
+    """Return the gaps between sorted intervals, as an array (n, 2).
+
+    >>> find_gaps(np.array([[0.0, 1.0], [1.5, 2.0]]))
+    array([[1. , 1.5]])
+    """
+    gaps = np.column_stack([intervals[:-1, 1], intervals[1:, 0]])
+    return gaps[gaps[:, 1] > gaps[:, 0]]
+
+
+def find_kept(names: Sequence[str], excluded: Sequence[str]) -> np.ndarray:
+    """Return the positions of the channels that are not excluded; every excluded name must exist.
+
+    >>> find_kept(["a", "b", "c"], ["b"])
+    array([0, 2])
+    """
+    known = [str(name) for name in names]
+    unknown = sorted(set(excluded) - set(known))
+    if unknown:
+        some = ", ".join(known[:8]) + (" …" if len(known) > 8 else "")
+        where = f"exclude_channels '{unknown[0]}'"
+        raise InputError(where, "the name of a channel", "no such channel", f"Names are {printable(some)}.")
+    return np.array([i for i, name in enumerate(known) if name not in set(excluded)], dtype=np.int64)
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _pairs(intervals: Any) -> np.ndarray:
+    array = np.asarray(intervals, dtype=np.float64)
+    return array.reshape(-1, 2) if array.size % 2 == 0 else np.full((1, 2), np.nan)
+
+
+def _as_trials(trials: pd.DataFrame | None) -> pd.DataFrame:
+    if trials is None:
+        return pd.DataFrame({"start": np.empty(0), "stop": np.empty(0)})
+    return trials.reset_index(drop=True)
+
+
+def _as_channels(channels: pd.DataFrame | None, n_channels: int) -> pd.DataFrame:
+    table = pd.DataFrame(index=range(n_channels)) if channels is None else channels.reset_index(drop=True)
+    if "name" not in table:
+        table.insert(0, "name", [str(i) for i in range(len(table))])
+    return table.assign(name=table["name"].map(str))
+
+
+def _find_problems(r: Recording) -> Iterator[InputError]:
+    """Yield every rule that the recording breaks."""
+    yield from _spike_problems(r) if r.spikes is not None else _count_problems(r)
+    yield from _channel_problems(r)
+    yield from _interval_problems("observed intervals", r.observed)
+    yield from _trial_problems(r)
+    for series in r.behavior.values():
+        yield from _series_problems(series)
+
+
+def _channel_problems(r: Recording) -> Iterator[InputError]:
+    if r.n_channels == 0:
+        yield InputError("channels", "at least one channel", "none", "Check which object holds the units.")
+    if len(r.channels) != r.n_channels:
+        yield InputError(
+            "channel table",
+            f"{r.n_channels} rows, one per channel",
+            len(r.channels),
+            "Check that the table belongs to these channels.",
+        )
+    repeated = r.channels["name"][r.channels["name"].duplicated()]
+    if len(repeated):
+        yield InputError(
+            f"channel '{repeated.iloc[0]}'", "a name used once", "the same name again", "Rename the channels."
+        )
+
+
+def _spike_problems(r: Recording) -> Iterator[InputError]:
+    names = r.channels["name"].tolist() + [str(i) for i in range(len(r.channels), r.n_channels)]
+    for name, times in zip(names, r.spikes or (), strict=False):
+        problem = _spike_time_problem(times)
+        if problem:
+            yield InputError(f"channel '{name}'", *problem)
+    if r.n_channels and not any(len(times) for times in r.spikes or ()):
+        yield InputError(
+            "spikes", "at least one spike", "none in any channel", "Check which object holds the spikes."
+        )
+
+
+def _spike_time_problem(times: np.ndarray) -> tuple[str, str, str] | None:
+    if times.ndim != 1:
+        return "a list of spike times", f"an array of shape {times.shape}", "Give one list per channel."
+    if not len(times):
+        return None
+    if not np.isfinite(times.sum()):
+        bad = np.flatnonzero(~np.isfinite(times))
+        return "finite spike times", f"{times[bad[0]]} at position {bad[0]}", "Remove the missing spikes."
+    rises = times[1:] >= times[:-1]
+    if not rises.all():
+        i = int(np.argmin(rises))
+        return (
+            "spike times in increasing order",
+            f"{times[i + 1]:g} after {times[i]:g}",
+            "Sort them, or pass --sort-spikes.",
+        )
+    return None
+
+
+def _count_problems(r: Recording) -> Iterator[InputError]:
+    counts = r.counts
+    if counts.ndim != 2 or counts.dtype.kind not in "uifb":
+        yield InputError(
+            "counts", "numbers (time, channel)", f"{counts.dtype} of shape {counts.shape}", "Check --counts."
+        )
+        return
+    if not np.isfinite(r.bin_width) or r.bin_width < TICK:
+        yield InputError("counts", "a bin width in seconds", r.bin_width, "Say it with --counts-bin-width.")
+    if not np.isfinite(r.start):
+        yield InputError("counts", "a finite start time", r.start, "Check the times of the bins.")
+    if not counts.size:
+        yield InputError("counts", "at least one bin", f"shape {counts.shape}", "Check --counts.")
+    elif counts.dtype.kind in "if" and not np.min(counts) >= 0:
+        row, channel = np.argwhere(~(counts >= 0))[0]
+        yield InputError(
+            f"counts of channel {channel}, bin {row}",
+            "a number of spikes",
+            counts[row, channel],
+            "Remove or mark these bins; counts cannot be negative or missing.",
+        )
+    elif counts.dtype.kind == "f" and not np.isfinite(np.max(counts)):
+        yield InputError("counts", "finite numbers", "infinity", "Check --counts.")
+
+
+def _interval_problems(where: str, intervals: np.ndarray) -> Iterator[InputError]:
+    if not np.isfinite(intervals).all():
+        yield InputError(where, "finite start and stop times", "NaN or infinity", "Correct the intervals.")
+        return
+    empty = np.flatnonzero(intervals[:, 1] <= intervals[:, 0])
+    if len(empty):
+        start, stop = intervals[empty[0]]
+        yield InputError(
+            f"{where}, row {empty[0]}", "a stop after the start", f"{start:g} to {stop:g}", "Correct it."
+        )
+        return
+    overlaps = np.flatnonzero(intervals[1:, 0] < intervals[:-1, 1])
+    if len(overlaps):
+        i = overlaps[0]
+        yield InputError(
+            where,
+            "intervals in order that do not overlap",
+            f"{intervals[i + 1, 0]:g} before the end {intervals[i, 1]:g} of the one before",
+            "Correct them.",
+        )
+
+
+def _trial_problems(r: Recording) -> Iterator[InputError]:
+    trials = r.trials
+    if not {"start", "stop"} <= set(trials.columns):
+        yield InputError("trials", "columns start and stop", list(trials.columns), "Name them so.")
+        return
+    intervals = trials[["start", "stop"]].to_numpy(dtype=np.float64)
+    if np.isfinite(intervals).all():
+        intervals = intervals[np.argsort(intervals[:, 0], kind="stable")]
+    for problem in _interval_problems("trials", intervals):
+        remedy = "Correct the table, or leave trials out with --no-trials."
+        yield InputError(problem.where, problem.expected, problem.found, remedy)
+
+
+def _series_problems(series: Series) -> Iterator[InputError]:
+    where = f"series '{series.name}'"
+    if not np.isfinite(series.time).all():
+        yield InputError(where, "finite timestamps", "NaN or infinity", "Remove these samples.")
+        return
+    falls = np.flatnonzero(np.diff(series.time) <= 0)
+    if len(falls):
+        i = falls[0]
+        yield InputError(
+            where,
+            "timestamps that increase",
+            f"{series.time[i + 1]:g} after {series.time[i]:g}",
+            "Remove the repeated or misplaced samples.",
+        )
+    if np.isinf(series.values).any():
+        yield InputError(where, "finite numbers or NaN", "infinity", "Correct these samples.")

@@ -1,0 +1,1 @@
+"""From a comparison to one HTML file; nothing is computed again here."""

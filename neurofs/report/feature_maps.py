@@ -1,0 +1,157 @@
+"""Weights and ranks of a comparison, put together for drawing: per feature, per channel, per lag.
+
+Tasks that are missing have rank 0 and weight NaN in `weights.nc`; they are left out of every mean.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from neurofs.comparison.comparison import Comparison
+
+__all__ = [
+    "count_channels",
+    "describe_channels",
+    "find_n",
+    "list_selectors",
+    "mean_weights",
+    "rank_channels",
+    "selected_share",
+    "share_by_kind",
+    "weigh_lags",
+]
+
+
+def list_selectors(comparison: Comparison) -> list[str]:
+    """Return the selectors that rank features and have a result, the reference first."""
+    known = [str(s) for s in comparison.weights["selector"].values]
+    done = (comparison.weights["ranking"] > 0).any(("output", "repeat", "fold", "channel", "lag")).values
+    return [s for s, d in zip(known, done, strict=True) if d and s != "all"]
+
+
+def find_n(comparison: Comparison) -> int:
+    """Return the number of features to show first: the median of what the first selector chose."""
+    selectors = list_selectors(comparison)
+    chosen = [m["n"]["median"] for m in comparison.summary["methods"] if m["method"] in selectors[:1]]
+    return max(1, round(chosen[0])) if chosen else 1
+
+
+def get_ranks(comparison: Comparison, selector: str) -> np.ndarray:
+    """Return the ranks (output, repeat, fold, channel, lag) of a selector."""
+    ranking = comparison.weights["ranking"].sel(selector=selector)
+    return ranking.transpose("output", "repeat", "fold", "channel", "lag").values
+
+
+def mean_weights(comparison: Comparison, selector: str) -> np.ndarray:
+    """Return the mean weight over folds (output, channel, lag)."""
+    weights = comparison.weights["weights"].sel(selector=selector)
+    values = weights.transpose("output", "repeat", "fold", "channel", "lag").values.astype(np.float64)
+    known = np.isfinite(values)
+    total, n = np.where(known, values, 0.0).sum(axis=(1, 2)), known.sum(axis=(1, 2))
+    return np.where(n > 0, total / np.maximum(n, 1), np.nan)
+
+
+def selected_share(comparison: Comparison, selector: str, n: int) -> np.ndarray:
+    """Return the share of folds and outputs in which each feature is among the best n (channel, lag)."""
+    ranks = get_ranks(comparison, selector)
+    known = (ranks > 0).sum(axis=(0, 1, 2))
+    return ((ranks > 0) & (ranks <= n)).sum(axis=(0, 1, 2)) / np.maximum(known, 1)
+
+
+def weigh_lags(comparison: Comparison, selector: str) -> np.ndarray:
+    """Return each lag's share of all weight, the mean over outputs (lag,)."""
+    by_lag = np.nansum(mean_weights(comparison, selector), axis=1)
+    return np.mean(by_lag / np.maximum(by_lag.sum(axis=1, keepdims=True), 1e-300), axis=0)
+
+
+def weigh_channels(comparison: Comparison, selector: str) -> np.ndarray:
+    """Return the weight of each channel summed over lags, the mean over outputs (channel,)."""
+    return np.nansum(mean_weights(comparison, selector), axis=2).mean(axis=0)
+
+
+def rank_channels(comparison: Comparison, selector: str) -> list[str]:
+    """Return the names of the channels, the one with the largest weight first."""
+    order = np.argsort(-weigh_channels(comparison, selector), kind="stable")
+    return [str(name) for name in comparison.weights["channel"].values[order]]
+
+
+def channel_stability(comparison: Comparison, selector: str, n: int) -> np.ndarray:
+    """Return the share of folds and outputs in which a lag of the channel is among the best n (channel,)."""
+    ranks = get_ranks(comparison, selector)
+    known = (ranks > 0).any(axis=(3, 4))
+    hit = ((ranks > 0) & (ranks <= n)).any(axis=4)
+    return hit.sum(axis=(0, 1, 2)) / max(int(known.sum()), 1)
+
+
+def count_channels(comparison: Comparison, n: int) -> list[tuple[str, float, float]]:
+    """Return per selector how many channels the best n features come from, and how many lags of each.
+
+    Both are means over folds and outputs.
+    """
+    rows = []
+    for selector in list_selectors(comparison):
+        ranks = get_ranks(comparison, selector).reshape(-1, *comparison.weights["ranking"].shape[-2:])
+        hits = (ranks > 0) & (ranks <= n)
+        hits = hits[(ranks > 0).any(axis=(1, 2))]
+        used = hits.any(axis=2).sum(axis=1)
+        rows.append(
+            (selector, float(used.mean()), float((hits.sum(axis=(1, 2)) / np.maximum(used, 1)).mean()))
+        )
+    return rows
+
+
+def share_by_kind(comparison: Comparison, n: int) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Return the kinds of channels and, per selector, each kind's share of the best n features.
+
+    The first row is what a random choice among all channels would give.
+    """
+    kinds = np.array([str(k) or "unknown" for k in comparison.session["kind"].values], dtype=object)
+    names = list(dict.fromkeys(kinds.tolist()))
+    if len(names) < 2:
+        return [], []
+    rows: list[tuple[Any, ...]] = [("all channels", *(float(np.mean(kinds == k)) for k in names))]
+    for selector in list_selectors(comparison):
+        by_channel = selected_share(comparison, selector, n).sum(axis=1)
+        total = max(float(by_channel.sum()), 1e-300)
+        rows.append((selector, *(float(by_channel[kinds == k].sum() / total) for k in names)))
+    return names, rows
+
+
+def describe_channels(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return one record per channel for the table of channels, the largest weight first."""
+    selectors, session = list_selectors(comparison), comparison.session
+    n = find_n(comparison)
+    lags = comparison.weights["lag"].values
+    n_channels = comparison.weights.sizes["channel"]
+    weight = best = stable = np.full(n_channels, np.nan)
+    if selectors:
+        weights = np.nan_to_num(mean_weights(comparison, selectors[0]))
+        weight, stable = weights.sum(axis=2).mean(axis=0), channel_stability(comparison, selectors[0], n)
+        best = np.where(weight > 0, 1000 * lags[weights.mean(axis=0).argmax(axis=1)], np.nan)
+    records = []
+    for i in np.argsort(-weight, kind="stable"):
+        one = session.isel(channel=int(i))
+        records.append(
+            {
+                "channel": str(one["channel"].values),
+                "electrode": str(one["electrode"].values),
+                "kind": str(one["kind"].values),
+                "weight": float(weight[i]),
+                "best_lag": float(best[i]),
+                "rate": float(one["rate"]),
+                "fano": float(one["fano"]),
+                "stability": float(stable[i]),
+                "remarks": _remark(one),
+            }
+        )
+    return records
+
+
+def _remark(channel: Any) -> str:
+    if bool(channel["silent"]):
+        return "silent"
+    twin = str(channel["duplicate_of"].values)
+    parts = ["active in part"] * bool(channel["partly_active"]) + [f"same spikes as {twin}"] * bool(twin)
+    return ", ".join(parts)

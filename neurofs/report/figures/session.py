@@ -1,0 +1,273 @@
+"""Figures of the session itself: decoded and true target, rates, trials, and spikes around movement onset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from neurofs.comparison.comparison import Comparison
+from neurofs.ground.errors import printable
+from neurofs.report.palette import INK, MUTED, RULE, TRUE, Key, find_key
+from neurofs.report.pictures import Panel, Picture
+from neurofs.report.traces import Traces, find_path, find_stretch, get_traces
+
+__all__ = ["draw_plane", "draw_raster", "draw_rates", "draw_traces", "draw_trials"]
+
+STRETCH = 30.0
+"""Seconds of decoded target in the static figure."""
+
+
+def draw_traces(comparison: Comparison) -> Picture | None:
+    """Return decoded and true target of a stretch of the session, one panel per output."""
+    traces = get_traces(comparison)
+    if traces is None:
+        return None
+    part = find_stretch(traces, STRETCH)
+    panels = [
+        Panel(
+            name,
+            f"{printable(name)}, decoded by {find_key(traces.methods[0]).label} and true, "
+            f"{traces.time[part][0]:.0f} to {traces.time[part][-1]:.0f} s",
+            partial(_plot_trace, traces=traces, output=o, part=part),
+            (9.4, 1.9),
+        )
+        for o, name in enumerate(traces.outputs)
+    ]
+    caption = (
+        f"Decoded by {find_key(traces.methods[0]).label} at samples that were not used for training (first "
+        "repeat of the cross-validation), beside the truth. Good decoding follows peaks and their height; "
+        "a decoder that knows little stays near the mean."
+    )
+    if traces.classes:
+        caption = (
+            caption.partition("Good decoding")[0] + "Good decoding stays on the true class within a trial."
+        )
+    if traces.has_band(0):
+        caption += " The band is one standard deviation of the predictive distribution."
+    return Picture("traces", "Decoded against true", caption, panels, trace_keys(traces))
+
+
+def trace_keys(traces: Traces) -> list[Key]:
+    """Return the legend of truth and decoded values."""
+    decoded = find_key(traces.methods[0])
+    return [Key("true", TRUE, "", "-"), Key(f"decoded, {decoded.label}", decoded.color, "", "-")]
+
+
+def _plot_trace(axes: Any, traces: Traces, output: int, part: slice) -> None:
+    time, color = traces.time[part], find_key(traces.methods[0]).color
+    broken = np.flatnonzero(np.diff(time) > 1.5 * traces.interval) + 1
+    step = {"drawstyle": "steps-mid"} if traces.classes else {}
+    for piece in np.split(np.arange(len(time)), broken):
+        rows = np.arange(part.start, part.stop)[piece]
+        decoded = traces.predicted[0, output, rows]
+        if traces.sd is not None and traces.has_band(0):
+            sd = traces.sd[0, output, rows]
+            axes.fill_between(time[piece], decoded - sd, decoded + sd, color=color, alpha=0.18, lw=0)
+        axes.plot(time[piece], traces.target[output, rows], color=TRUE, lw=2.4, **step)
+        axes.plot(time[piece], decoded, color=color, lw=1.2, **step)
+    axes.set(
+        xlabel="time (s)", ylabel=printable(traces.units[output]) or ("class" if traces.classes else "value")
+    )
+    axes.margins(x=0.01)
+    if traces.classes:
+        axes.set_yticks(range(len(traces.classes)), [printable(c)[:12] for c in traces.classes])
+
+
+def draw_plane(comparison: Comparison) -> Picture | None:
+    """Return the paths of two outputs in their plane, for some trials or a stretch."""
+    traces = get_traces(comparison)
+    if traces is None or len(traces.outputs) != 2 or traces.classes:
+        return None
+    color = find_key(traces.methods[0]).color
+    panels = []
+    for title, rows in _choose_paths(traces):
+        true, decoded = (
+            find_path(traces, traces.target[:, rows]),
+            find_path(traces, traces.predicted[0][:, rows]),
+        )
+        draw = partial(_plot_path, true=true, decoded=decoded, color=color, labels=path_labels(traces))
+        panels.append(Panel(title, f"True and decoded path, {title}", draw, (2.3, 2.3)))
+    what = (
+        "of summed velocity, from the first decoded bin of the trial"
+        if traces.is_velocity
+        else "of the two outputs"
+    )
+    caption = (
+        f"Paths {what}; gray is true, the circle is the start. Decoded paths that end near the true ones "
+        "mean that direction and size are right; paths of the right shape that are too short mean "
+        "shrinkage to the mean."
+    )
+    return Picture("plane", "The path in the plane", caption, panels, trace_keys(traces))
+
+
+def _choose_paths(traces: Traces) -> list[tuple[str, np.ndarray]]:
+    """Return up to eight trials, spread over the session, or four stretches where there are no trials."""
+    usable = np.isfinite(traces.predicted[0]).all(axis=0)
+    trials = np.unique(traces.trial[(traces.trial >= 0) & usable])
+    if len(trials):
+        some = trials[np.unique(np.linspace(0, len(trials) - 1, 8).round().astype(int))]
+        return [(f"trial {t}", np.flatnonzero((traces.trial == t) & usable)) for t in some]
+    rows = np.flatnonzero(usable)
+    size = max(2, round(5.0 / traces.interval))
+    starts = np.unique(np.linspace(0, max(0, len(rows) - size), 4).round().astype(int))
+    return [(f"from {traces.time[rows[s]]:.0f} s", rows[s : s + size]) for s in starts if len(rows)]
+
+
+def path_labels(traces: Traces) -> list[str]:
+    """Return short axis labels of the plane, with units."""
+    units = [u.removesuffix("/s") if traces.is_velocity else u for u in traces.units]
+    names = [name.split(":")[-1] for name in traces.outputs]
+    return [printable(f"{n[:14]} ({u})" if u else n[:14]) for n, u in zip(names, units, strict=True)]
+
+
+def _plot_path(axes: Any, true: np.ndarray, decoded: np.ndarray, color: str, labels: Sequence[str]) -> None:
+    axes.plot(*true, color=TRUE, lw=2.4)
+    axes.plot(*decoded, color=color, lw=1.3)
+    axes.plot(*true[:, :1], "o", mfc="none", mec=INK, ms=5)
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set(xlabel=labels[0], ylabel=labels[1])
+    axes.locator_params(nbins=4)
+
+
+def draw_rates(comparison: Comparison) -> Picture:
+    """Return the firing rates of all channels, in order, and their Fano factors."""
+    session = comparison.session
+    rate, part = session["rate"].values, session["partly_active"].values
+    fano = session["fano"].values
+    n_silent = int(session["silent"].values.sum())
+    middle = f"{np.median(rate):.1f} Hz" if len(rate) else "unknown"
+    panels = [
+        Panel(
+            "firing rates",
+            f"Firing rates of {len(rate)} channels in order, median {middle}, {n_silent} silent",
+            partial(_plot_rates, rate=rate, part=part),
+            (4.6, 2.6),
+        ),
+        Panel(
+            "variability of counts",
+            "Fano factor of each channel against its firing rate",
+            partial(_plot_fano, rate=rate, fano=fano, part=part),
+            (4.6, 2.6),
+        ),
+    ]
+    caption = (
+        f"Left: channels in order of their rate; {n_silent} silent ones are not drawn. Diamonds are active "
+        "only in part of the session: the unit was lost, or its template fits only sometimes. Right: "
+        "variance over mean of the counts in a bin; 1 is a Poisson process, far above 1 a channel that "
+        "bursts, drifts or follows the movement strongly, far below 1 a regular one or an artifact."
+    )
+    return Picture("rates", "Rates", caption, panels)
+
+
+def _plain_log(axes: Any, which: str, values: np.ndarray) -> None:
+    """Make an axis logarithmic with plain labels; a short one gets labels between the powers of ten."""
+    axis = getattr(axes, f"{which}axis")
+    getattr(axes, f"set_{which}scale")("log")
+    axis.set_major_locator(
+        LogLocator(10, subs=(1.0, 2.0, 5.0) if values.max() < 50 * values.min() else (1.0,))
+    )
+    axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _plot_rates(axes: Any, rate: np.ndarray, part: np.ndarray) -> None:
+    order = np.argsort(-rate, kind="stable")
+    order = order[rate[order] > 0]
+    place = np.arange(1, len(order) + 1)
+    steady = ~part[order]
+    axes.plot(place[steady], rate[order][steady], "o", color=find_key("rgs").color, ms=3)
+    axes.plot(place[~steady], rate[order][~steady], "D", color=find_key("corrcoef").color, ms=3.5)
+    if len(order):
+        _plain_log(axes, "y", rate[order])
+    axes.set(xlabel="channels, in order of rate", ylabel="rate (spikes/s)")
+
+
+def _plot_fano(axes: Any, rate: np.ndarray, fano: np.ndarray, part: np.ndarray) -> None:
+    known = np.isfinite(fano) & (rate > 0)
+    axes.axhline(1, color=MUTED, lw=0.8, ls="--")
+    for mask, marker, color in ((~part, "o", find_key("rgs").color), (part, "D", find_key("corrcoef").color)):
+        axes.plot(rate[known & mask], fano[known & mask], marker, color=color, ms=3)
+    if known.any():
+        _plain_log(axes, "x", rate[known])
+    axes.set(xlabel="rate (spikes/s)", ylabel="Fano factor")
+    axes.set_ylim(bottom=0)
+
+
+def draw_trials(comparison: Comparison) -> Picture | None:
+    """Return the lengths of the trials."""
+    length = comparison.session["trial_stop"].values - comparison.session["trial_start"].values
+    if not len(length):
+        return None
+    alt = f"Lengths of {len(length)} trials, {length.min():.2f} to {length.max():.2f} s"
+    window = comparison.summary["session"]["n_lags"] * comparison.summary["session"]["bin_width"]
+    panel = Panel("trial lengths", alt, partial(_plot_lengths, length=length, window=window), (4.6, 2.4))
+    caption = (
+        f"The dashed line is the window of one sample, {window:g} s: trials shorter than that give no "
+        "sample. A few trials much longer than the rest are worth a look; the animal may have paused."
+    )
+    return Picture("trials", "Trials", caption, [panel])
+
+
+def _plot_lengths(axes: Any, length: np.ndarray, window: float) -> None:
+    axes.hist(length, bins=min(30, max(5, len(length) // 4)), color=find_key("rgs").color)
+    axes.axvline(window, color=INK, lw=1, ls="--")
+    axes.set(xlabel="length (s)", ylabel="trials")
+
+
+def draw_raster(comparison: Comparison) -> Picture | None:
+    """Return spikes of the most informative channels around movement onset."""
+    session = comparison.session
+    raster = session["raster"].values
+    if not raster.size:
+        return None
+    condition = [str(c) for c in session["event_condition"].values]
+    order = sorted(range(len(condition)), key=lambda i: _as_sortable(condition[i]))
+    borders = [k + 0.5 for k in range(len(order) - 1) if condition[order[k]] != condition[order[k + 1]]]
+    time = session["raster_time"].values
+    panels = [
+        Panel(
+            str(name),
+            f"Spikes of channel {printable(name)} in {len(order)} trials around the onset",
+            partial(
+                _plot_raster,
+                counts=raster[i][order],
+                time=time,
+                borders=borders,
+                width=session.attrs["raster_bin"],
+            ),
+            (2.3, 2.0),
+        )
+        for i, name in enumerate(session["raster_channel"].values)
+    ]
+    by = session.attrs["condition"]
+    rows = f"in order of {printable(by)} (lines divide its values)" if by else "in order of time"
+    caption = (
+        f"Spikes of the {len(panels)} channels with the largest weight; one row per trial, {rows}. Time 0: "
+        f"{printable(session.attrs['alignment'])}. A tuned channel changes its rate before or after 0, and "
+        "changes it differently between conditions; a channel that looks the same everywhere owes its "
+        "weight to something else, such as pairing with another channel. Blank stretches lie outside the "
+        "trial."
+    )
+    return Picture("raster", "Spikes around movement onset", caption, panels)
+
+
+def _as_sortable(text: str) -> tuple[int, float, str]:
+    try:
+        return 0, float(text), text
+    except ValueError:
+        return 1, 0.0, text
+
+
+def _plot_raster(axes: Any, counts: np.ndarray, time: np.ndarray, borders: list[float], width: float) -> None:
+    rgba = np.zeros((*counts.shape, 4))
+    rgba[..., 3] = np.clip(np.nan_to_num(counts) / max(1.0, float(np.nanpercentile(counts, 99.5))), 0, 1)
+    extent = (time[0], time[-1] + width, len(counts) - 0.5, -0.5)
+    axes.imshow(rgba, aspect="auto", interpolation="nearest", extent=extent)
+    for y in borders:
+        axes.axhline(y, color=RULE, lw=0.6)
+    axes.axvline(0, color=find_key("corrcoef").color, lw=0.9)
+    axes.set(xlabel="time (s)", yticks=[], xlim=extent[:2], ylim=extent[2:])

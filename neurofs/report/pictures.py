@@ -1,0 +1,156 @@
+"""`Picture`: a figure of the report, on its page panel by panel, or as one file for a paper.
+
+A picture is data: a name, a caption that says how to read it, a legend, and panels that know how to draw
+themselves on axes. `render_panels` makes inline SVG of them, `save_picture` one PDF, SVG or PNG.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+from neurofs.comparison.comparison import write_atomically
+from neurofs.ground.errors import printable
+from neurofs.report.palette import INK, MUTED, PAPER, Key
+from neurofs.report.svg import Styles, to_svg
+
+__all__ = ["STYLE", "Panel", "Picture", "Table", "render_panels", "save_picture", "use_log_n"]
+
+STYLE: Any = {
+    "font.size": 8.5,
+    "axes.titlesize": 9,
+    "axes.titlelocation": "left",
+    "axes.labelcolor": INK,
+    "axes.edgecolor": MUTED,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlecolor": INK,
+    "text.color": INK,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 3.5,
+    "axes.facecolor": PAPER,
+    "figure.facecolor": PAPER,
+    "text.parse_math": False,  # names from files may contain dollar signs
+    "axes.formatter.use_mathtext": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "neurofs",
+    "pdf.fonttype": 42,
+}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One set of axes: its title, what it shows in words, how to draw it, and its size in inches."""
+
+    title: str
+    alt: str
+    draw: Callable[[Any], None]
+    size: tuple[float, float] = (4.6, 3.1)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: column names, rows of cells (text, numbers or None), and how to show the numbers."""
+
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    digits: int = 3
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure of the report; `numbers` is the same as a table."""
+
+    name: str
+    title: str
+    caption: str
+    panels: Sequence[Panel]
+    legend: Sequence[Key] = ()
+    numbers: Table | None = None
+
+
+def render_panels(picture: Picture, styles: Styles) -> list[dict[str, Any]]:
+    """Return each panel as inline SVG with its width in CSS pixels."""
+    rendered = []
+    for i, panel in enumerate(picture.panels):
+        with matplotlib.rc_context(STYLE):
+            figure = Figure(figsize=panel.size, layout="constrained")
+            _draw(panel, figure.subplots())
+            svg = to_svg(figure, styles, f"{picture.name}{i}", panel.alt)
+        rendered.append({"svg": svg, "width": round(panel.size[0] * 96)})
+    return rendered
+
+
+def save_picture(picture: Picture, folder: Path, kind: str) -> Path:
+    """Write a picture as one file, its panels in rows of at most 10 inches, its legend below."""
+    rows = _lay_out(picture.panels)
+    width = max(sum(panel.size[0] for panel in row) for row in rows)
+    heights = [max(panel.size[1] for panel in row) for row in rows]
+    keys = 0.3 * -(-len(picture.legend) // 5)
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(width, sum(heights) + keys), layout="constrained")
+        parts: Any = figure.subfigures(len(rows), 1, height_ratios=heights, squeeze=False)
+        for part, row in zip(parts[:, 0], rows, strict=True):
+            grid = part.subplots(1, len(row), squeeze=False, width_ratios=[p.size[0] for p in row])
+            for axes, panel in zip(grid[0], row, strict=True):
+                _draw(panel, axes)
+        if picture.legend:
+            handles = [_handle(key) for key in picture.legend]
+            figure.legend(handles=handles, loc="outside lower center", ncols=5, frameon=False)
+        buffer = io.BytesIO()
+        stamp = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}[kind]
+        figure.savefig(buffer, format=kind, dpi=300, metadata=stamp)
+    folder.mkdir(parents=True, exist_ok=True)
+    return write_atomically(folder / f"{picture.name}.{kind}", buffer.getvalue())
+
+
+def _draw(panel: Panel, axes: Any) -> None:
+    panel.draw(axes)
+    if panel.title:
+        axes.set_title(_shorten(printable(panel.title), round(11 * panel.size[0])))
+
+
+def _shorten(text: str, most: int) -> str:
+    """Return text that fits above a panel, its middle cut out.
+
+    >>> _shorten("a very long name", 9)
+    'a ve…name'
+    """
+    return text if len(text) <= most else f"{text[: (most - 1) // 2]}…{text[-(most - 1 - (most - 1) // 2) :]}"
+
+
+def _lay_out(panels: Sequence[Panel], widest: float = 10.0) -> list[list[Panel]]:
+    rows: list[list[Panel]] = [[]]
+    for panel in panels:
+        if rows[-1] and sum(p.size[0] for p in rows[-1]) + panel.size[0] > widest:
+            rows.append([])
+        rows[-1].append(panel)
+    return rows
+
+
+def _handle(key: Key) -> Line2D:
+    return Line2D([], [], color=key.color, marker=key.marker or "none", ls=key.line, label=key.label)
+
+
+def use_log_n(axes: Any, largest: int) -> None:
+    """Put numbers of features on a logarithmic axis with plain labels."""
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(10, subs=(1.0, 3.0) if largest < 3000 else (1.0,)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda n, _: f"{n:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.yaxis.set_major_locator(MaxNLocator(6))
+    axes.set_xlabel("number of features")

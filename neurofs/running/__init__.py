@@ -1,0 +1,1 @@
+"""Runs: one session or a batch, with lock, log, progress and executors."""

@@ -1,0 +1,1 @@
+"""Many sessions from one file."""

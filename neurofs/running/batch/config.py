@@ -1,0 +1,284 @@
+"""The file of a batch: which sessions, with which settings, run where.
+
+    [batch]
+    name = "spring"                  # the title of the index
+    out = "reports/spring"           # where everything goes; relative to the working folder
+
+    [defaults]                       # any key of a run, for all sessions
+    target = "hand_velocity"
+    n_lags = 10
+
+    [[session]]
+    file = "data/m1-*.nwb"           # one file, or all that match; relative to this file
+
+    [[session]]
+    file = "data/odd.mat"            # a session with settings of its own
+    counts = "spikes"
+
+    [[simulate]]                     # sessions with known truth, written once into the output folder
+    name = "day"
+    n_sessions = 3
+
+    [cluster]                        # workers on a cluster, through dask-jobqueue
+    kind = "slurm"
+    jobs = 20
+
+    [claims]
+    navot2005 = true                 # check the published claims on the sessions together
+
+Unknown keys are rejected with the nearest known name.
+"""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from neurofs.ground.config import RunOptions, given_options, make_options, read_session_file, read_toml
+from neurofs.ground.errors import NeurofsError, UsageError, printable, quoted
+
+__all__ = [
+    "BatchConfig",
+    "ClaimOptions",
+    "ClusterOptions",
+    "Planned",
+    "SimulateOptions",
+    "name_folder",
+    "plan_sessions",
+    "read_batch_file",
+]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+
+
+class BatchOptions(_Section):
+    """The batch as a whole."""
+
+    name: str | None = Field(None, description="Title of the index; the name of the file by default.")
+    out: str | None = Field(None, description="Folder of all results.")
+
+
+class SimulateOptions(_Section):
+    """Simulated sessions: the settings of ``neurofs simulate``, and how many."""
+
+    name: str = Field("day", description="Beginning of the names; a number follows if there are several.")
+    n_sessions: int = Field(1, ge=1, le=1000, description="Sessions, with the seeds seed, seed + 1, …")
+    n_trials: int = Field(100, ge=1, description="Reaches.")
+    n_electrodes: int = Field(16, ge=1, description="Electrodes with 4 channels each.")
+    bursts: bool = Field(True, description="Let a third of the units burst.")
+    drift: float = Field(0.2, ge=0, description="SD of the slow drift of log rates.")
+    noise: bool = Field(False, description="Make the spikes independent of the movement.")
+    seed: int = Field(0, ge=0, description="Seed of the first session.")
+
+
+class ClusterOptions(_Section):
+    """Workers that a queueing system starts."""
+
+    kind: Literal["slurm", "pbs", "lsf", "sge", "htcondor"]
+    jobs: int = Field(1, ge=1, description="Jobs to submit, each one worker.")
+    cores: int = Field(1, ge=1, description="Cores of a job: tasks that it does at a time.")
+    memory: str = Field("4GB", description="Memory of a job.")
+    walltime: str | None = Field(None, description="Time after which the queue may end a job.")
+    queue: str | None = Field(None, description="Queue or partition.")
+    account: str | None = Field(None, description="Account or project that is charged.")
+    settings: dict[str, Any] = Field(
+        default_factory=dict, description="Anything else that dask-jobqueue's cluster of this kind takes."
+    )
+
+
+class ClaimOptions(_Section):
+    """Published claims to check on the finished sessions."""
+
+    navot2005: bool = Field(False, description="The claims of the RGS paper about motor cortex.")
+
+
+@dataclass(frozen=True)
+class BatchConfig:
+    """A checked batch file."""
+
+    path: Path
+    batch: BatchOptions
+    defaults: dict[str, Any]
+    sessions: tuple[dict[str, Any], ...]
+    simulate: tuple[SimulateOptions, ...]
+    cluster: ClusterOptions | None
+    claims: ClaimOptions
+
+    @property
+    def title(self) -> str:
+        """Name of the batch."""
+        return self.batch.name or self.path.stem
+
+
+_SECTIONS = ("batch", "defaults", "session", "simulate", "cluster", "claims")
+
+
+def read_batch_file(path: str | Path) -> BatchConfig:
+    """Return a batch file with every key checked, or raise a `UsageError` that says what to change."""
+    path = Path(path)
+    content = read_toml(path, "a batch file")
+    where = printable(path.name)
+    for key in content:
+        if key not in _SECTIONS:
+            raise UsageError(f"{where}: unknown section {quoted(key)}{_nearest(key)}")
+    defaults = _table(content, "defaults", where)
+    _check_defaults(defaults, where)
+    config = BatchConfig(
+        path,
+        _make(BatchOptions, _table(content, "batch", where), f"{where}: batch"),
+        defaults,
+        tuple(_tables(content, "session", where)),
+        tuple(_make(SimulateOptions, t, f"{where}: simulate") for t in _tables(content, "simulate", where)),
+        _make(ClusterOptions, content["cluster"], f"{where}: cluster") if "cluster" in content else None,
+        _make(ClaimOptions, _table(content, "claims", where), f"{where}: claims"),
+    )
+    if not config.sessions and not config.simulate:
+        raise UsageError(f"{where}: no sessions; add [[session]] with file, or [[simulate]]")
+    for number, values in enumerate(config.sessions, 1):
+        _check_session(values, defaults, f"{where}: session {number}")
+    return config
+
+
+def _make(kind: Any, values: Any, where: str) -> Any:
+    if not isinstance(values, Mapping):
+        raise UsageError(f"{where}: expected a section of keys; found {quoted(values)}")
+    return make_options(kind, values, where)
+
+
+def _table(content: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
+    value = content.get(key, {})
+    if not isinstance(value, dict):
+        raise UsageError(f"{where}: expected one section [{key}]; found {quoted(value)}")
+    return value
+
+
+def _tables(content: Mapping[str, Any], key: str, where: str) -> list[dict[str, Any]]:
+    value = content.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(part, dict) for part in value):
+        raise UsageError(f"{where}: expected sections [[{key}]] in double brackets; found {quoted(value)}")
+    return value
+
+
+def _nearest(key: str) -> str:
+    near = difflib.get_close_matches(key, _SECTIONS, n=1)
+    return f"; did you mean {near[0]}?" if near else f". Known: {', '.join(_SECTIONS)}"
+
+
+def _check_defaults(defaults: Mapping[str, Any], where: str) -> None:
+    for key in ("file", "name"):
+        if key in defaults:
+            raise UsageError(f"{where}: defaults: {key} belongs to a session; move it to [[session]]")
+    make_options(RunOptions, defaults, f"{where}: defaults")
+
+
+def _check_session(values: Mapping[str, Any], defaults: Mapping[str, Any], where: str) -> None:
+    if "file" not in values:
+        raise UsageError(f'{where}: no file; add file = "…"')
+    make_options(RunOptions, _merge(defaults, values), where)
+
+
+def _merge(*parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all keys, later ones first; the settings of selectors are merged selector by selector."""
+    merged: dict[str, Any] = {}
+    for part in parts:
+        settings = {**merged.get("settings", {}), **part.get("settings", {})}
+        merged = {**merged, **part} | ({"settings": settings} if settings else {})
+    return merged
+
+
+# Sessions
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One session of a batch: its name, its folder's name, and its options or why it has none."""
+
+    name: str
+    folder: str
+    options: RunOptions | None
+    problem: str | None = None
+    simulate: SimulateOptions | None = None
+
+
+def plan_sessions(config: BatchConfig) -> list[Planned]:
+    """Return the sessions of a batch, in the order of the file; those of a pattern by name."""
+    sessions = [
+        *(planned for entry in config.sessions for planned in _plan_entry(config, entry)),
+        *(planned for entry in config.simulate for planned in _plan_simulated(config, entry)),
+    ]
+    _check_names(config, sessions)
+    return sessions
+
+
+def _plan_entry(config: BatchConfig, entry: dict[str, Any]) -> Iterator[Planned]:
+    """Yield the sessions of the file, or of the files that match a pattern."""
+    base, pattern = config.path.resolve().parent, str(entry["file"])
+    if not glob.has_magic(pattern):
+        yield _plan_file(config, entry, base / pattern)
+        return
+    if "name" in entry:
+        raise UsageError(
+            f"{printable(config.path.name)}: {quoted(pattern)}: name is for a single file; leave it out"
+        )
+    found = sorted(glob.glob(pattern, root_dir=base, recursive=True))
+    if not found:
+        raise UsageError(
+            f"{printable(config.path.name)}: no file matches {quoted(pattern)} in {printable(base)}. "
+            "Check the path, or remove the session."
+        )
+    for file in found:
+        yield _plan_file(config, entry, base / file)
+
+
+def _plan_file(config: BatchConfig, entry: dict[str, Any], path: Path) -> Planned:
+    """Plan one file; a session file that cannot be read costs its session only."""
+    name = str(entry.get("name", path.stem))
+    own: dict[str, Any] = {}
+    if path.suffix.lower() == ".toml":
+        try:
+            path, options = read_session_file(path)
+        except NeurofsError as error:
+            return Planned(name, name_folder(name), None, str(error))
+        own = given_options(options)
+        name = str(entry.get("name", own.get("name", name)))
+    values = _merge(config.defaults, own, entry) | {"file": str(path.resolve()), "name": name}
+    return Planned(name, name_folder(name), make_options(RunOptions, values, printable(config.path.name)))
+
+
+def _plan_simulated(config: BatchConfig, entry: SimulateOptions) -> Iterator[Planned]:
+    """Yield the simulated sessions of an entry; their files are known once the output folder is."""
+    for number in range(entry.n_sessions):
+        name = entry.name if entry.n_sessions == 1 else f"{entry.name}{number + 1}"
+        one = entry.model_copy(update={"name": name, "n_sessions": 1, "seed": entry.seed + number})
+        options = make_options(RunOptions, {**config.defaults, "name": name}, printable(config.path.name))
+        yield Planned(name, name_folder(name), options, simulate=one)
+
+
+def _check_names(config: BatchConfig, sessions: list[Planned]) -> None:
+    seen: set[str] = set()
+    for session in sessions:
+        folder = session.folder.casefold()
+        if folder in seen:
+            raise UsageError(
+                f"{printable(config.path.name)}: two sessions would share the folder {quoted(session.folder)}. "
+                "Give each a name of its own with name = …"
+            )
+        seen.add(folder)
+
+
+def name_folder(name: str) -> str:
+    """Return a name as the name of a folder: letters, digits, dots, dashes and underscores.
+
+    >>> name_folder("../m1 day 3"), name_folder("Maus-Übung")
+    ('m1-day-3', 'Maus-Übung')
+    """
+    return re.sub(r"[^\w.-]+", "-", name).strip(".-")[:80] or "session"

@@ -1,0 +1,338 @@
+"""A batch: many sessions, each as ``neurofs decode`` does it, with nothing done twice and nothing lost.
+
+The coordinator loads the sessions one after the other in a child process, hands their tasks to an executor, keeps
+each result as it comes, and has a session finished as soon as its last task is done. Everything it knows is in
+the output folder:
+
+    sessions/NAME/    the run folder of each session (`comparison.comparison`)
+    simulated/        simulated sessions
+    scores.csv        the scores of all sessions
+    index.html        links to all reports, and why sessions failed
+    events.jsonl      what happened when (`EVENTS`)
+
+so that a second start does only what is missing.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from neurofs.comparison.comparison import remove_parts
+from neurofs.comparison.evaluate import run_task
+from neurofs.ground.errors import InputError
+from neurofs.running.batch.config import BatchConfig, plan_sessions
+from neurofs.running.batch.index import Entry, write_index
+from neurofs.running.batch.session import (
+    Outline,
+    SessionRun,
+    finish_session,
+    outline_session,
+    place_sessions,
+    start_session,
+)
+from neurofs.running.events import EventLog, write_log
+from neurofs.running.executors import Executor, Failure, Job, Limits, Shared
+from neurofs.running.lock import hold_folder
+from neurofs.running.progress import Progress
+from neurofs.running.worker import Worker
+
+__all__ = ["EVENTS", "Outcome", "SessionState", "run_batch"]
+
+EVENTS = {
+    "batch_started": "with the number of sessions",
+    "session_opened": "with its tasks: all, those kept, those that changed, those to do",
+    "task_started": "handed to the executor; with session, task and key",
+    "task_recorded": "its result is safe; with session, task, key and seconds",
+    "task_failed": "with its reason",
+    "session_done": "its run folder is complete",
+    "session_failed": "with its reason",
+    "batch_ended": "with the number of sessions done and failed",
+}
+
+MAX_FAILURES = 3
+"""After so many failed tasks, the rest of a session is left."""
+
+SPACE_PER_SESSION = 20 * 2**20
+"""Bytes of disk that a session may need."""
+
+
+@dataclass
+class SessionState:
+    """A session as the batch goes on: waiting, running, finishing, then done or failed."""
+
+    session: SessionRun
+    status: str = "waiting"
+    reason: str | None = None
+    n_tasks: int = 0
+    n_left: int = 0
+    n_run: int = 0
+    failures: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """Name of the session."""
+        return self.session.name
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a batch ended."""
+
+    out: Path
+    sessions: list[SessionState]
+    claims: list[dict[str, Any]]
+
+    @property
+    def failed(self) -> list[SessionState]:
+        """Sessions that have no report."""
+        return [state for state in self.sessions if state.status != "done"]
+
+
+def run_batch(
+    config: BatchConfig,
+    out: Path,
+    executor: Executor,
+    view: Progress,
+    *,
+    limits: Limits | None = None,
+    fresh: bool = False,
+    keep_going: bool = True,
+    command: str = "",
+) -> Outcome:
+    """Do what is missing of a batch, write its table and its index, and return how each session ended."""
+    sessions = place_sessions(plan_sessions(config), out)
+    with hold_folder(out):
+        clear_folder(out, fresh)
+        check_space(out, len(sessions))
+        batch = Batch(sessions, out, executor, view, limits, command, keep_going)
+        try:
+            states = batch.run()
+            claims = batch.publish(config)
+        finally:
+            batch.close()
+            clear_parts(out)
+    return Outcome(out, states, claims)
+
+
+def clear_folder(out: Path, fresh: bool) -> None:
+    """Remove what a sudden end left half-written; with `fresh`, all that earlier runs left."""
+    if fresh:
+        for name in ("sessions", "simulated"):
+            shutil.rmtree(out / name, ignore_errors=True)
+        for name in ("scores.csv", "index.html", "events.jsonl"):
+            (out / name).unlink(missing_ok=True)
+    clear_parts(out)
+
+
+def clear_parts(out: Path) -> None:
+    """Remove what is half-written in the folders of a batch."""
+    remove_parts(out, out / "simulated", *out.glob("sessions/*"), *out.glob("sessions/*/tasks"))
+
+
+def check_space(out: Path, n_sessions: int) -> None:
+    """Refuse to begin on a disk that is nearly full."""
+    free, needed = shutil.disk_usage(out).free, n_sessions * SPACE_PER_SESSION
+    if free < needed:
+        found = f"{free / 2**20:.0f} MB"
+        raise InputError(out, f"{needed / 2**20:.0f} MB of free space", found, "Make room, or use --out.")
+
+
+class Batch:
+    """The coordinator: it alone writes results and events."""
+
+    def __init__(
+        self,
+        sessions: list[SessionRun],
+        out: Path,
+        executor: Executor,
+        view: Progress,
+        limits: Limits | None = None,
+        command: str = "",
+        keep_going: bool = True,
+    ) -> None:
+        self.states = [SessionState(session) for session in sessions]
+        self.out, self.executor, self.view = out, executor, view
+        self.command, self.keep_going = command, keep_going
+        self.events = EventLog(out / "events.jsonl")
+        self._helper = Worker(limits)  # loads and finishes sessions
+        self._thread = ThreadPoolExecutor(1)  # talks to the helper: nothing else may
+        self._finishing: deque[tuple[SessionState, Future[Any]]] = deque()
+
+    def close(self) -> None:
+        """End the helper."""
+        self._helper.stop()
+        self._thread.shutdown(cancel_futures=True)
+        self._helper.close()
+
+    def _ask(
+        self, function: Callable[[Any, Any], Any], shared: Shared, item: Any, in_time: bool = True
+    ) -> Future[Any]:
+        """Let the helper do one thing after what it was asked before."""
+        return self._thread.submit(self._helper.call, function, shared, item, in_time=in_time)
+
+    def run(self) -> list[SessionState]:
+        """Run all tasks that are missing and finish every session; return how they ended."""
+        self.events.write("batch_started", sessions=len(self.states), command=self.command)
+        self.view.plan_sessions(len(self.states))
+        with closing(self.executor.run_jobs(run_task, self._make_jobs())) as results:
+            for job, result in results:
+                self._record(job, result)
+                self._settle(wait=False)
+                if self._must_stop():
+                    break
+        self._settle(wait=True)
+        return self.states
+
+    def publish(self, config: BatchConfig) -> list[dict[str, Any]]:
+        """Write the table of all scores and the index; return the claims that were checked."""
+        entries = [Entry(s.name, s.session.folder, s.status, s.reason) for s in self.states]
+        shared = Shared.pack("index", (self.out, config.claims))
+        claims = self._ask(write_index, shared, entries, in_time=False).result()
+        if isinstance(claims, Failure):
+            raise InputError(self.out / "index.html", "an index", claims.reason, "Run the batch again.")
+        failed = sum(state.status != "done" for state in self.states)
+        self.events.write("batch_ended", done=len(self.states) - failed, failed=failed)
+        return claims
+
+    # Jobs
+
+    def _make_jobs(self) -> Iterator[Job]:
+        """Yield the tasks to do, session by session; the next session is loaded while one is worked on."""
+        ahead = [self._outline(state) for state in self.states[:1]]
+        for number, state in enumerate(self.states):
+            if self._must_stop():
+                return
+            outline = ahead.pop().result()
+            ahead += [self._outline(following) for following in self.states[number + 1 : number + 2]]
+            yield from self._open(state, outline)
+
+    def _outline(self, state: SessionState) -> Future[Any]:
+        if state.session.problem is not None:
+            known: Future[Any] = Future()
+            known.set_result(Failure(state.session.problem))
+            return known
+        shared = Shared.pack("outline", True)
+        return self._ask(outline_session, shared, state.session)
+
+    def _open(self, state: SessionState, outline: Outline | Failure) -> Iterator[Job]:
+        """Yield the tasks of one session that are missing."""
+        if isinstance(outline, Failure):
+            self._fail(state, outline.reason, outline.detail)
+            return
+        state.n_tasks, state.n_left = outline.n_tasks, len(outline.missing)
+        kept = outline.n_tasks - len(outline.missing)
+        self.view.plan_tasks(outline.n_tasks, kept)
+        self._announce(state, outline, kept)
+        if outline.finished:
+            self._end(state, "done")
+        elif outline.missing:
+            yield from self._start(state, outline)
+        else:
+            self._close(state)
+
+    def _announce(self, state: SessionState, outline: Outline, kept: int) -> None:
+        counts = {"tasks": outline.n_tasks, "kept": kept, "changed": outline.n_changed}
+        self.events.write("session_opened", session=state.name, **counts, to_do=len(outline.missing))
+        text = f"{outline.n_tasks} tasks, {kept} kept, {len(outline.missing)} to do"
+        if outline.n_changed:
+            text += f", of which {outline.n_changed} again: settings, input or code have changed"
+        self._log(state, text)
+        if kept or outline.n_changed:
+            self.view.note(f"{state.name}: {text}")
+
+    def _start(self, state: SessionState, outline: Outline) -> Iterator[Job]:
+        start_session(state.session)
+        state.status = "running"
+        shared = Shared(str(state.session.folder), outline.problem)
+        for number, (task, key) in enumerate(outline.missing):
+            if len(state.failures) >= MAX_FAILURES:
+                self._drop(state, len(outline.missing) - number)
+                return
+            self.events.write("task_started", session=state.name, task=task.id, key=key)
+            yield Job(shared, task, (state, key))
+
+    def _drop(self, state: SessionState, n_tasks: int) -> None:
+        """Leave the rest of a session in which too much fails."""
+        self._log(state, f"{n_tasks} tasks left undone after {len(state.failures)} failed")
+        self.view.drop_tasks(n_tasks)
+        state.n_left -= n_tasks
+        if state.n_left == 0:
+            self._close(state)
+
+    # Results
+
+    def _record(self, job: Job, result: Any) -> None:
+        """Keep a result, or the reason why there is none."""
+        state, key = job.tag
+        facts = {"session": state.name, "task": job.item.id, "key": key}
+        if isinstance(result, Failure):
+            state.failures.append(f"{job.item.id}: {result.reason}")
+            self.events.write("task_failed", **facts, reason=result.reason)
+            self._log(state, f"{state.failures[-1]}\n{result.detail}")
+        else:
+            state.session.store.write(job.item.id, key, result)
+            self.events.write("task_recorded", **facts, seconds=round(result.seconds, 3))
+            self._log(state, f"{job.item.id} took {result.seconds:.2f} s")
+            state.n_run += 1
+        self.view.finish_task(failed=isinstance(result, Failure))
+        state.n_left -= 1
+        if state.n_left == 0:
+            self._close(state)
+
+    def _close(self, state: SessionState) -> None:
+        """After the last task of a session: have it finished, or say why it cannot be."""
+        if state.failures:
+            more = f" ({len(state.failures)} tasks failed)" if len(state.failures) > 1 else ""
+            self._fail(state, state.failures[0] + more)
+            return
+        state.status = "finishing"
+        shared = Shared.pack("finish", self.command)
+        self._finishing.append((state, self._ask(finish_session, shared, state.session, in_time=False)))
+
+    def _settle(self, wait: bool) -> None:
+        """Take note of the sessions that were finished meanwhile."""
+        while self._finishing and (wait or self._finishing[0][1].done()):
+            state, future = self._finishing.popleft()
+            result = future.result()
+            if isinstance(result, Failure):
+                self._fail(state, result.reason, result.detail)
+            else:
+                self._end(state, "done")
+
+    def _fail(self, state: SessionState, reason: str, detail: str = "") -> None:
+        self._log(state, f"{reason}\n{detail}")
+        self._end(state, "failed", reason)
+
+    def _end(self, state: SessionState, status: str, reason: str | None = None) -> None:
+        state.status, state.reason = status, reason
+        self.events.write(f"session_{status}", session=state.name, **({"reason": reason} if reason else {}))
+        self._log(state, status)
+        self.view.finish_session(state.name, status, reason)
+
+    def _must_stop(self) -> bool:
+        return not self.keep_going and any(state.status == "failed" for state in self.states)
+
+    def _log(self, state: SessionState, text: str) -> None:
+        write_log(state.session.folder, text)
+
+
+def describe_states(states: Iterable[SessionState]) -> list[dict[str, Any]]:
+    """Return how each session ended, for JSON."""
+    return [
+        {
+            "name": state.name,
+            "status": state.status,
+            "reason": state.reason,
+            "folder": str(state.session.folder),
+            "tasks": state.n_tasks,
+            "run": state.n_run,
+        }
+        for state in states
+    ]

@@ -1,0 +1,147 @@
+"""The lock of an output folder: two runs never write into one folder at the same time.
+
+The lock is a file with its owner (host, process, start of the process). The lock of a process of this computer
+that no longer runs is taken over; that of another computer is not, since nobody here can tell.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from neurofs.ground.errors import InputError, NeurofsError, printable
+
+__all__ = ["FolderInUse", "hold_folder"]
+
+LOCK = ".lock"
+
+
+class FolderInUse(NeurofsError):
+    """Another run writes into the folder."""
+
+
+@contextmanager
+def hold_folder(folder: Path) -> Iterator[Path]:
+    """Make a folder (if need be) and hold its lock; raise `FolderInUse` if another run has it.
+
+    >>> import tempfile
+    >>> with hold_folder(Path(tempfile.mkdtemp()) / "out") as folder:
+    ...     sorted(path.name for path in folder.iterdir())
+    ['.lock']
+    >>> list(folder.iterdir())
+    []
+    """
+    lock = folder / LOCK
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _take(lock)
+    except OSError as error:
+        raise InputError(
+            folder, "a folder that can be written", error.strerror, "Choose another with --out."
+        ) from None
+    try:
+        yield folder
+    finally:
+        lock.unlink(missing_ok=True)
+
+
+def _take(lock: Path) -> None:
+    """Put the lock in place; remove that of a dead process first."""
+    owner = _describe_self()
+    mine = lock.with_name(f"{LOCK}.{os.getpid()}.part")
+    try:
+        while not _link(mine, json.dumps(owner), lock):
+            found = _read_owner(lock)
+            if found is not None and not _is_dead(found):
+                raise FolderInUse(_explain(lock, found))
+            _remove_stale(lock, found)
+    finally:
+        mine.unlink(missing_ok=True)
+
+
+def _link(mine: Path, content: str, lock: Path) -> bool:
+    """Write a file and give it its second name; return False if another process was first."""
+    mine.write_text(content, encoding="utf-8")
+    try:
+        os.link(mine, lock)
+    except (FileExistsError, FileNotFoundError):  # not found: the owner of the folder has cleared it up
+        return False
+    except OSError:  # a file system without second names
+        return _create(lock, content)
+    return True
+
+
+def _create(lock: Path, content: str) -> bool:
+    try:
+        with lock.open("x", encoding="utf-8") as file:
+            file.write(content)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _read_owner(lock: Path) -> dict[str, Any] | None:
+    try:
+        owner = json.loads(lock.read_text(encoding="utf-8"))
+        return owner if {"host", "pid", "started", "since"} <= set(owner) else None
+    except (FileNotFoundError, ValueError, TypeError):
+        return None
+
+
+def _remove_stale(lock: Path, stale: dict[str, Any] | None) -> None:
+    """Remove a lock, unless another process has just replaced it by its own."""
+    aside = lock.with_name(f"{LOCK}.{os.getpid()}.stale")
+    try:
+        os.rename(lock, aside)
+    except FileNotFoundError:
+        return
+    if _read_owner(aside) != stale:
+        os.rename(aside, lock)
+    aside.unlink(missing_ok=True)
+
+
+def _describe_self() -> dict[str, Any]:
+    since = datetime.now(UTC).isoformat(timespec="seconds")
+    pid = os.getpid()
+    return {"host": socket.gethostname(), "pid": pid, "started": _start_of(pid), "since": since}
+
+
+def _start_of(pid: int) -> str | None:
+    """Return when a process started, in the words of the kernel; None where it does not tell.
+
+    A process that has ended, though nobody took note of it yet (a zombie), is as good as none.
+    """
+    try:
+        state, *fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return "ended" if state == "Z" else fields[18]
+    except (OSError, IndexError):
+        return None
+
+
+def _is_dead(owner: dict[str, Any]) -> bool:
+    """Tell whether the owner is a process of this computer that no longer runs."""
+    if owner["host"] != socket.gethostname():
+        return False
+    try:
+        os.kill(int(owner["pid"]), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        pass
+    return owner["started"] is not None and _start_of(int(owner["pid"])) not in (owner["started"], None)
+
+
+def _explain(lock: Path, owner: dict[str, Any]) -> str:
+    who = (
+        f"process {printable(owner['pid'])} on {printable(owner['host'])}, since {printable(owner['since'])}"
+    )
+    return (
+        f"{printable(lock.parent)}: in use by {who}. Wait for it, choose another folder with --out, "
+        f"or, if it no longer runs, delete {printable(lock)}."
+    )
