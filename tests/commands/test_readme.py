@@ -11,7 +11,7 @@ from neurofs.commands.main import main
 from neurofs.recordings.simulate import simulate_session
 from neurofs.recordings.writers import write
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_python_code_runs(tmp_path, monkeypatch):

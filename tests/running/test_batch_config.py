@@ -10,7 +10,7 @@ from neurofs.ground.errors import UsageError
 from neurofs.running.batch.config import plan_sessions, read_batch_file
 from neurofs.running.batch.session import place_sessions
 
-PIPELINES = Path(__file__).parents[1] / "pipelines"
+PIPELINES = Path(__file__).parents[2] / "pipelines"
 SESSION = '[[session]]\nfile = "a.nwb"\n'
 
 
