@@ -21,11 +21,12 @@ from typing import Any
 
 import xarray as xr
 
-from neurofs.comparison.comparison import Comparison, TaskResult, TaskStore, remove_parts, save, start_run
+from neurofs.comparison.comparison import Comparison, save, start_run
 from neurofs.comparison.evaluate import run_task
 from neurofs.comparison.problem import Problem, Task, list_tasks, task_key
 from neurofs.comparison.provenance import describe_provenance
 from neurofs.comparison.session import describe_session
+from neurofs.comparison.store import TaskResult, TaskStore
 from neurofs.comparison.summary import summarise
 from neurofs.comparison.tables import (
     assemble_null,
@@ -43,6 +44,7 @@ from neurofs.ground.config import (
     select_options,
 )
 from neurofs.ground.errors import TaskFailed
+from neurofs.ground.files import remove_parts
 from neurofs.recordings.readers import load
 from neurofs.recordings.recording import Recording
 from neurofs.running.events import write_log

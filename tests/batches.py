@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from neurofs.comparison.comparison import TaskStore
+from neurofs.comparison.store import TaskStore
 from neurofs.running.events import read_events
 
 DEFAULTS = """

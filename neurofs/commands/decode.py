@@ -110,7 +110,7 @@ def _decode(options: Any, folder: Path, jobs: int | None, fresh: bool, quiet: bo
 
 def _write_index(entries: list[dict[str, Any]], folder: Path, quiet: bool) -> None:
     """Write the page that lists all sessions."""
-    from neurofs.comparison.comparison import make_folder, write_atomically
+    from neurofs.ground.files import make_folder, write_atomically
     from neurofs.report.page import render_index
 
     path = write_atomically(make_folder(folder) / "index.html", render_index(entries))

@@ -148,7 +148,6 @@ def reproduce_command(name: str | None, show_list: bool, out: Path | None, jobs:
 def _reproduce_one(
     name: str, out: Path | None, repetitions: int | None, seed: int, figure: Path | None, as_json: bool
 ) -> None:
-    from neurofs.comparison.comparison import prepare_place, write_atomically
     from neurofs.experiments.reproduce import (
         check_figure,
         find_experiment,
@@ -156,6 +155,7 @@ def _reproduce_one(
         reproduce,
         save_figure,
     )
+    from neurofs.ground.files import prepare_place, write_atomically
 
     find_experiment(name)
     figure = figure or Path(f"{name}.png")
@@ -240,10 +240,10 @@ def bench_command(
 def _run_league(recordings: tuple[str, ...], rows: tuple[str, ...], jobs: int, out: Path | None) -> None:
     import time
 
-    from neurofs.comparison.comparison import prepare_place, write_atomically
     from neurofs.experiments.bench.league import run_league
     from neurofs.experiments.bench.league_table import league_rows, render_league
     from neurofs.experiments.bench.row import render_row
+    from neurofs.ground.files import prepare_place, write_atomically
 
     prepare_place(out)
     start = time.perf_counter()

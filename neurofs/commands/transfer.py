@@ -53,10 +53,10 @@ def transfer_command(
       neurofs transfer day1.nwb day2.nwb day3.nwb --to day4.nwb --target hand_velocity --out day4.csv
       neurofs transfer day*.toml --to today.nwb --target hand_velocity --n-lags 5 --json
     """
-    from neurofs.comparison.comparison import prepare_place, write_atomically
     from neurofs.comparison.transfer import render_transfer, transfer
     from neurofs.ground.config import TensorOptions, make_options
     from neurofs.ground.errors import printable
+    from neurofs.ground.files import prepare_place, write_atomically
     from neurofs.recordings.readers import load
 
     options = make_options(TensorOptions, given)

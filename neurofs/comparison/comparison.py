@@ -20,34 +20,24 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import zipfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import xarray as xr
 
 from neurofs.ground.config import RunOptions, given_options, make_options, read_toml, render_toml
 from neurofs.ground.errors import InputError
+from neurofs.ground.files import make_folder, write_atomically
 
 __all__ = [
     "SCORE_COLUMNS",
     "Comparison",
-    "TaskResult",
-    "TaskStore",
-    "make_folder",
-    "prepare_place",
     "read",
-    "remove_parts",
     "save",
     "start_run",
-    "write_atomically",
 ]
-
-_HEAD = "head"
 
 SCORE_COLUMNS = {
     "output": "str",  # the target's component; "(all)" never occurs here
@@ -69,15 +59,6 @@ SCORE_COLUMNS = {
     "n_train": "int64",
     "n_test": "int64",
 }
-
-
-@dataclass(frozen=True, eq=False)
-class TaskResult:
-    """What one task found: rows of scores (or of the null control) and named arrays."""
-
-    rows: list[dict[str, Any]]
-    arrays: dict[str, np.ndarray] = field(default_factory=dict)
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,88 +158,3 @@ def _to_netcdf(dataset: xr.Dataset) -> bytes:
 def _read_netcdf(path: Path) -> xr.Dataset:
     with xr.open_dataset(io.BytesIO(path.read_bytes()), engine="h5netcdf") as dataset:
         return dataset.load()
-
-
-def make_folder(folder: str | Path) -> Path:
-    """Make a folder, with those around it, unless it is there."""
-    folder = Path(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            folder, "a folder that can be made", error.strerror, "Check path and rights."
-        ) from None
-    return folder
-
-
-def prepare_place(file: Path | None) -> None:
-    """Make the folder of a file to be written later: what cannot be kept must not be found out after hours."""
-    if file is None:
-        return
-    make_folder(file.parent)
-    if file.is_dir():
-        raise InputError(file, "the name of a file", "a folder", "Name a file in it.")
-
-
-def write_atomically(path: Path, content: str | bytes) -> Path:
-    """Write a whole file or none: under another name first, then moved into place."""
-    data = content.encode("utf-8") if isinstance(content, str) else content
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except OSError as error:
-        raise InputError(
-            path, "a folder that can be written", error.strerror, "Check space and rights."
-        ) from None
-    finally:
-        part.unlink(missing_ok=True)
-    return path
-
-
-def remove_parts(*folders: Path) -> None:
-    """Remove half-written files: those of a process that was killed, or of a child stopped while it wrote."""
-    for folder in folders:
-        for path in folder.glob(".*.part"):
-            path.unlink(missing_ok=True)
-
-
-class TaskStore:
-    """Results of single tasks in a folder, each with the key of what it was computed from.
-
-    >>> import tempfile
-    >>> store = TaskStore(Path(tempfile.mkdtemp()))
-    >>> store.write("rgs-0-0-0", "abc", TaskResult([{"n": 3}], {"weights": np.ones(2)}, 0.5))
-    >>> store.read("rgs-0-0-0", "abc").rows
-    [{'n': 3}]
-    >>> store.read("rgs-0-0-0", "another key") is None
-    True
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def write(self, task_id: str, key: str, result: TaskResult) -> None:
-        """Keep a result; it is either whole or not there."""
-        make_folder(self.folder)
-        head = json.dumps({"key": key, "rows": result.rows, "seconds": result.seconds})
-        buffer = io.BytesIO()
-        content: Any = {_HEAD: np.frombuffer(head.encode(), np.uint8), **result.arrays}
-        np.savez_compressed(buffer, **content)
-        write_atomically(self.folder / f"{task_id}.npz", buffer.getvalue())
-
-    def read(self, task_id: str, key: str) -> TaskResult | None:
-        """Return the result of a task, or None if there is none computed from the same things."""
-        try:
-            content = io.BytesIO((self.folder / f"{task_id}.npz").read_bytes())
-            with np.load(content, allow_pickle=False) as file:
-                head = json.loads(file[_HEAD].tobytes())
-                arrays = {name: file[name] for name in file.files if name != _HEAD}
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-            return None
-        if head["key"] != key:
-            return None
-        return TaskResult(head["rows"], arrays, head["seconds"])

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from neurofs.comparison.comparison import TaskResult
 from neurofs.comparison.problem import JOINT, KERNEL, NULL, SPARSE, Problem, Task, decoders_of, make_sizes
 from neurofs.comparison.scores import score_classes, score_values
+from neurofs.comparison.store import TaskResult
 from neurofs.decoders import DECODERS
 from neurofs.decoders.base import Holdout, hold_out
 from neurofs.decoders.kernel_rgs import KernelRGSDecoder

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from neurofs.comparison.comparison import SCORE_COLUMNS, TaskResult
+from neurofs.comparison.comparison import SCORE_COLUMNS
 from neurofs.comparison.problem import NULL, SPARSE, Problem, Task, list_tasks
+from neurofs.comparison.store import TaskResult
 from neurofs.features.tensor import map_features
 
 __all__ = [

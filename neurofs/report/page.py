@@ -20,9 +20,10 @@ from typing import Any
 import jinja2
 
 from neurofs import __version__
-from neurofs.comparison.comparison import Comparison, read, write_atomically
+from neurofs.comparison.comparison import Comparison, read
 from neurofs.comparison.session import fill_session
 from neurofs.ground.errors import printable
+from neurofs.ground.files import write_atomically
 from neurofs.report.palette import Key, name_method, render_variables
 from neurofs.report.pictures import Picture, Table, render_panels, save_picture
 from neurofs.report.sections import PICTURES, make_sections

@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from neurofs.comparison.comparison import write_atomically
 from neurofs.ground.errors import printable
+from neurofs.ground.files import write_atomically
 from neurofs.report.palette import INK, MUTED, PAPER, Key
 from neurofs.report.svg import Styles, to_svg
 

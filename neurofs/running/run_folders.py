@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from neurofs.comparison.comparison import read, write_atomically
+from neurofs.comparison.comparison import read
 from neurofs.ground.errors import InputError, NeurofsError
+from neurofs.ground.files import write_atomically
 from neurofs.report.page import render, render_index, save_figures
 from neurofs.running.events import read_events
 

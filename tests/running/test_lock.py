@@ -14,8 +14,8 @@ from types import SimpleNamespace
 import pytest
 from batches import wait_for
 
-from neurofs.comparison.comparison import remove_parts
 from neurofs.ground.errors import InputError
+from neurofs.ground.files import remove_parts
 from neurofs.running.events import EventLog, read_events, write_log
 from neurofs.running.lock import FolderInUse, _remove_stale, _start_of, hold_folder
 from neurofs.running.progress import LiveProgress, Progress, open_progress

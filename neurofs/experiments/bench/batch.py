@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from neurofs.comparison.comparison import TaskResult, TaskStore
+from neurofs.comparison.store import TaskResult, TaskStore
 from neurofs.experiments.bench.memory import peak_memory
 from neurofs.experiments.bench.row import Row
 from neurofs.running.events import EventLog

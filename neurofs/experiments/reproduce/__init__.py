@@ -99,7 +99,7 @@ def check_figure(path: Path) -> None:
 
 def save_figure(name: str, table: Any, path: Path) -> Path:
     """Save the figure of an experiment to `path`, whole or not at all."""
-    from neurofs.comparison.comparison import write_atomically
+    from neurofs.ground.files import write_atomically
 
     with TemporaryDirectory() as folder:
         drawn = Path(folder) / path.name

@@ -17,7 +17,6 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from neurofs import __version__
-from neurofs.comparison.comparison import remove_parts, write_atomically
 from neurofs.experiments.reproduce import (
     EXPERIMENTS,
     count_repetitions,
@@ -29,6 +28,7 @@ from neurofs.experiments.reproduce import (
 )
 from neurofs.experiments.reproduce.claims import TITLE
 from neurofs.ground.errors import UsageError
+from neurofs.ground.files import remove_parts, write_atomically
 from neurofs.running.executors import Failure, Processes
 from neurofs.running.lock import hold_folder
 

@@ -24,9 +24,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from neurofs.comparison.comparison import remove_parts
 from neurofs.comparison.evaluate import run_task
 from neurofs.ground.errors import InputError
+from neurofs.ground.files import remove_parts
 from neurofs.running.batch.config import BatchConfig, plan_sessions
 from neurofs.running.batch.index import Entry, write_index
 from neurofs.running.batch.session import (

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from neurofs.comparison.comparison import read, write_atomically
+from neurofs.comparison.comparison import read
+from neurofs.ground.files import write_atomically
 from neurofs.report.page import render_index
 from neurofs.running.batch.config import ClaimOptions
 

@@ -15,11 +15,13 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from neurofs.comparison.comparison import TaskStore, save, start_run, write_atomically
+from neurofs.comparison.comparison import save, start_run
 from neurofs.comparison.problem import Task, list_tasks, task_key
 from neurofs.comparison.provenance import describe_provenance
+from neurofs.comparison.store import TaskStore
 from neurofs.ground.config import RunOptions
 from neurofs.ground.errors import InputError
+from neurofs.ground.files import write_atomically
 from neurofs.pipeline import Prepared, finish, prepare
 from neurofs.recordings.readers import hash_file
 from neurofs.recordings.recording import Recording

@@ -1,0 +1,57 @@
+"""Files: written whole or not at all, folders made, half-written parts removed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from neurofs.ground.errors import InputError
+
+__all__ = ["make_folder", "prepare_place", "remove_parts", "write_atomically"]
+
+
+def make_folder(folder: str | Path) -> Path:
+    """Make a folder, with those around it, unless it is there."""
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            folder, "a folder that can be made", error.strerror, "Check path and rights."
+        ) from None
+    return folder
+
+
+def prepare_place(file: Path | None) -> None:
+    """Make the folder of a file to be written later: what cannot be kept must not be found out after hours."""
+    if file is None:
+        return
+    make_folder(file.parent)
+    if file.is_dir():
+        raise InputError(file, "the name of a file", "a folder", "Name a file in it.")
+
+
+def write_atomically(path: Path, content: str | bytes) -> Path:
+    """Write a whole file or none: under another name first, then moved into place."""
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except OSError as error:
+        raise InputError(
+            path, "a folder that can be written", error.strerror, "Check space and rights."
+        ) from None
+    finally:
+        part.unlink(missing_ok=True)
+    return path
+
+
+def remove_parts(*folders: Path) -> None:
+    """Remove half-written files: those of a process that was killed, or of a child stopped while it wrote."""
+    for folder in folders:
+        for path in folder.glob(".*.part"):
+            path.unlink(missing_ok=True)
