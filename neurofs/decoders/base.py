@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from neurofs.features.samples import Samples
 from neurofs.features.splits import BlockedKFold
+from neurofs.ground.method import Method
 from neurofs.metric.neighbors import as_samples
 
 __all__ = [
@@ -176,7 +177,7 @@ def weigh(samples: Samples, weights: Any) -> np.ndarray:
     return X[:, kept] * np.asarray(weights, np.float32)[kept]
 
 
-class TunedDecoder(RegressorMixin, BaseEstimator):
+class TunedDecoder(Method, RegressorMixin, BaseEstimator):
     """Base of the decoders: checks the data, sets parts aside, keeps one fitted part per metric.
 
     A child says how to fit targets (rows, outputs) of mean 0 and variance 1 in one metric (`_fit_part`) and

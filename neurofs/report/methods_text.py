@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from neurofs.comparison.comparison import Comparison
 from neurofs.ground.errors import printable
+from neurofs.ground.works import CITED_BY, WORKS, cite, render_bibtex
 from neurofs.report.palette import name_method
-from neurofs.report.references import CITED_BY, cite, render_bibtex
 from neurofs.selectors import SELECTORS
 
 __all__ = ["write_bibtex", "write_methods"]
@@ -24,7 +24,7 @@ def write_bibtex(comparison: Comparison) -> str:
     used += ["holm1979"] * bool(comparison.summary["tests"])
     used += ["harris2020"] * bool(comparison.summary["null"])
     used += ["nogueira2018"] * bool(comparison.summary["stability"])
-    return render_bibtex(used, comparison.summary["provenance"]["version"])
+    return render_bibtex([WORKS[key] for key in used], comparison.summary["provenance"]["version"])
 
 
 def _names(comparison: Comparison) -> list[str]:
@@ -110,7 +110,7 @@ def _selection(comparison: Comparison) -> str:
         f"Selection and decoding. Channel × lag features were ranked by {_join(described)}.{own} For each "
         "ranking, soft k-nearest-neighbor regression decoded the target from the best n features"
         f"{' with ' + _join(fixed) if fixed else ''}; neighbors at squared distance d count in proportion "
-        f"to exp(−d/β), β in units of their mean distance {cite('navot2005')}. {chosen} "
+        f"to exp(−d/β), β in units of their mean distance {cite(WORKS['navot2005'])}. {chosen} "
         f"{'were' if ',' in chosen or 'and' in chosen else 'was'} chosen on inner hold-outs of the training "
         f"part. {_others(comparison)}"
     )
@@ -124,14 +124,16 @@ def _others(comparison: Comparison) -> str:
         text += f"Further decoders on the same features: {_join([name_method(d) for d in decoders])}. "
     if "all" in _selectors(comparison) or baselines:
         wide = ["soft kNN on all features"] * ("all" in _selectors(comparison))
-        wide += [name_method(b) + (f" {cite(CITED_BY[b])}" if b in CITED_BY else "") for b in baselines]
+        wide += [
+            name_method(b) + (f" {cite(WORKS[CITED_BY[b]])}" if b in CITED_BY else "") for b in baselines
+        ]
         text += f"Baselines: {_join(wide)}."
     return text.strip()
 
 
 def _describe_selector(name: str) -> str:
     if name in CITED_BY:
-        return f"{name_method(name)} {cite(CITED_BY[name])}"
+        return f"{name_method(name)} {cite(WORKS[CITED_BY[name]])}"
     reference = SELECTORS[name].reference if name in SELECTORS else ""
     plain = name in ("random", "all") or not reference
     return name_method(name) + ("" if plain else f" ({reference})")
@@ -167,13 +169,13 @@ def _scoring(comparison: Comparison) -> str:
     text = (
         f"Statistics. Performance is {name}, the mean over "
         f"{'folds' if metric == 'accuracy' else 'folds and outputs'}. Intervals are 95 % and allow for "
-        f"overlapping training sets {cite('nadeau2003')}."
+        f"overlapping training sets {cite(WORKS['nadeau2003'])}."
     )
     if comparison.summary["tests"]:
-        works = cite("nadeau2003", "holm1979")
+        works = cite(WORKS["nadeau2003"], WORKS["holm1979"])
         text += f" Methods were compared by paired corrected t-tests with Holm's correction {works}."
     if comparison.summary["stability"]:
-        text += f" Agreement of the selected sets between folds is Nogueira's index {cite('nogueira2018')}."
+        text += f" Agreement of the selected sets between folds is Nogueira's index {cite(WORKS['nogueira2018'])}."
     return text
 
 
@@ -187,7 +189,7 @@ def _null(comparison: Comparison) -> str:
     span = f" by {least if least == most else f'{least} to {most}'} s" if shifts else ""
     return (
         "Null control. Chance was measured by selecting and decoding anew with the target shifted against "
-        f"the spikes{span} ({n} shifts, ends cut off) {cite('harris2020')}."
+        f"the spikes{span} ({n} shifts, ends cut off) {cite(WORKS['harris2020'])}."
     )
 
 

@@ -17,6 +17,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from neurofs.features.samples import Samples
+from neurofs.ground.method import Method
 from neurofs.selectors.units import Units, group_weights
 
 __all__ = ["Selector", "SetSelector"]
@@ -24,7 +25,7 @@ __all__ = ["Selector", "SetSelector"]
 LARGEST = 1e18  # squares of larger numbers, summed over features, overflow float32
 
 
-class Selector(SelectorMixin, BaseEstimator):
+class Selector(Method, SelectorMixin, BaseEstimator):
     """Base of the selectors; see the module.
 
     Attributes

@@ -1,12 +1,28 @@
-"""The works that a methods text cites, as BibTeX; and which of them belongs to which selector or decoder."""
+"""The works that methods are cited by, as BibTeX."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-__all__ = ["CITED_BY", "WORKS", "cite", "render_bibtex"]
+__all__ = ["CITED_BY", "WORKS", "Work", "cite", "render_bibtex"]
 
-WORKS: dict[str, tuple[str, str, dict[str, str]]] = {  # key: short form, kind, fields
+
+@dataclass(frozen=True)
+class Work:
+    """A publication: its BibTeX key, its short form in a text, its kind and its fields.
+
+    >>> Work("doe2026", "Doe, 2026", "misc", {"author": "Doe, Jane", "year": "2026"}).short
+    'Doe, 2026'
+    """
+
+    key: str
+    short: str
+    kind: str
+    fields: Mapping[str, str]
+
+
+_KNOWN: dict[str, tuple[str, str, dict[str, str]]] = {  # key: short form, kind, fields
     "navot2005": (
         "Navot et al., 2005",
         "inproceedings",
@@ -209,6 +225,8 @@ WORKS: dict[str, tuple[str, str, dict[str, str]]] = {  # key: short form, kind, 
     ),
 }
 
+WORKS: dict[str, Work] = {key: Work(key, *facts) for key, facts in _KNOWN.items()}
+
 CITED_BY: dict[str, str] = {
     "rgs": "navot2005",
     "sks": "navot2005",
@@ -232,22 +250,22 @@ CITED_BY: dict[str, str] = {
 }
 
 
-def cite(*keys: str) -> str:
+def cite(*works: Work) -> str:
     """Return works in brackets.
 
-    >>> cite("navot2005", "holm1979")
+    >>> cite(WORKS["navot2005"], WORKS["holm1979"])
     '(Navot et al., 2005; Holm, 1979)'
     """
-    return f"({'; '.join(WORKS[key][0] for key in keys)})"
+    return f"({'; '.join(work.short for work in works)})"
 
 
-def render_bibtex(keys: Iterable[str], version: str) -> str:
+def render_bibtex(works: Iterable[Work], version: str) -> str:
     """Return the works, each once, and the software itself."""
     software = f"@software{{neurofs,\n  title = {{neurofs}},\n  version = {{{version}}}\n}}"
-    return "\n\n".join([*(_entry(key) for key in dict.fromkeys(keys)), software]) + "\n"
+    once = {work.key: work for work in works}
+    return "\n\n".join([*map(_entry, once.values()), software]) + "\n"
 
 
-def _entry(key: str) -> str:
-    _, kind, fields = WORKS[key]
-    lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())
-    return f"@{kind}{{{key},\n{lines}\n}}"
+def _entry(work: Work) -> str:
+    lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in work.fields.items())
+    return f"@{work.kind}{{{work.key},\n{lines}\n}}"

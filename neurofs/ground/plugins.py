@@ -1,0 +1,36 @@
+"""Plug-ins: what installed packages add to neurofs by entry points.
+
+A package adds a selector, a decoder or a reader by a few lines of its ``pyproject.toml``:
+
+    [project.entry-points."neurofs.selectors"]
+    peak = "mylab.selectors:Peak"
+
+    [project.entry-points."neurofs.decoders"]
+    lasso = "mylab.decoders:Lasso"
+
+    [project.entry-points."neurofs.readers"]
+    lab = "mylab.files:read"        # for files that end in .lab
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+
+__all__ = ["BROKEN", "find_plugins", "name_package"]
+
+BROKEN = (ImportError, AttributeError, NameError, SyntaxError, TypeError, ValueError, OSError)
+"""What importing somebody else's package may raise."""
+
+
+def find_plugins(group: str) -> dict[str, EntryPoint]:
+    """Return the entry points of a group by name, in the order of their names.
+
+    >>> find_plugins("neurofs.no-such-group")
+    {}
+    """
+    return {entry.name: entry for entry in sorted(entry_points(group=group), key=lambda entry: entry.name)}
+
+
+def name_package(entry: EntryPoint) -> str:
+    """Return the package that an entry point is from, with its version."""
+    return "" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
