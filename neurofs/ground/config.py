@@ -8,12 +8,12 @@ with the nearest known name.
 from __future__ import annotations
 
 import difflib
-import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
+import tomli_w
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from neurofs.ground.errors import InputError, UsageError, printable, quoted
@@ -243,40 +243,23 @@ def read_session_file(path: str | Path) -> tuple[Path, RunOptions]:
 
 
 def render_toml(values: Mapping[str, Any]) -> str:
-    """Return simple values (no None) as TOML; mappings become tables, after all else.
+    """Return settings (no None) as TOML; tables come last, and control characters are escaped.
 
-    >>> print(render_toml({"target": ["hand"], "settings": {"rgs": {"n_epochs": 3}}, "seed": 0}), end="")
-    target = ["hand"]
+    >>> print(render_toml({"target": "hand", "settings": {"rgs": {"n_epochs": 3}}, "seed": 0}), end="")
+    target = "hand"
     seed = 0
     <BLANKLINE>
     [settings.rgs]
     n_epochs = 3
     """
-    plain = {key: value for key, value in values.items() if not isinstance(value, Mapping)}
-    tables = [part for key, value in values.items() for part in _toml_tables(key, value)]
-    return "".join(f"{key} = {_toml_value(value)}\n" for key, value in plain.items()) + "".join(tables)
+    text = tomli_w.dumps(_make_plain(values))
+    return "".join(c if c.isprintable() or c == "\n" else f"\\U{ord(c):08x}" for c in text)
 
 
-def _toml_tables(name: str, value: Any) -> Iterator[str]:
-    """Yield the tables of a mapping, inner ones by dotted names."""
-    if not isinstance(value, Mapping) or not value:
-        return
-    name = name if re.fullmatch(r"[A-Za-z0-9_.-]+", name) else _toml_string(name)
-    plain = {key: item for key, item in value.items() if not isinstance(item, Mapping)}
-    if plain:
-        yield f"\n[{name}]\n" + "".join(f"{key} = {_toml_value(item)}\n" for key, item in plain.items())
-    for key, item in value.items():
-        yield from _toml_tables(f"{name}.{key}", item)
-
-
-def _toml_value(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
+def _make_plain(value: Any) -> Any:
+    """Return values as TOML has them; whatever it has no word for becomes text."""
+    if isinstance(value, Mapping):
+        return {str(key): _make_plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_toml_value(v) for v in value) + "]"
-    return repr(value) if isinstance(value, int | float) else _toml_string(str(value))
-
-
-def _toml_string(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'
+        return [_make_plain(item) for item in value]
+    return value if isinstance(value, int | float) else str(value)
