@@ -36,7 +36,7 @@ _HOMES = {
     "KernelRGSDecoder": "neurofs.decoders.kernel_rgs",
     "BlockedKFold": "neurofs.features.splits",
     "compare": "neurofs.pipeline",
-    "decode": "neurofs.pipeline",
+    "decode": "neurofs.running.session",
     "Comparison": "neurofs.comparison.comparison",
     "read": "neurofs.comparison.comparison",
     "save": "neurofs.comparison.comparison",
