@@ -38,15 +38,14 @@ __all__ = ["batch_command", "run_sessions"]
 def batch_command(
     pipeline: Path,
     out: Path | None,
-    kind: str | None,
-    scheduler: str | None,
     jobs: int | None,
     dry_run: bool,
-    fresh: bool,
     task_timeout: str | None,
     memory_limit: str | None,
-    keep_going: bool,
     as_json: bool,
+    fresh: bool,
+    keep_going: bool,
+    **executors: str | None,
 ) -> None:
     """Decode all sessions that PIPELINE.toml names: a report each, one table of all scores, one index.
 
@@ -62,7 +61,7 @@ def batch_command(
       neurofs batch spring.toml --scheduler tcp://node1:8786
     """
     from neurofs.running.batch.config import plan_sessions, read_batch_file
-    from neurofs.running.executors import choose_executor, count_jobs
+    from neurofs.running.executors import count_jobs, make_executor
     from neurofs.running.worker import Limits
 
     config = read_batch_file(pipeline)
@@ -72,16 +71,9 @@ def batch_command(
     if dry_run:
         _print_plan(sessions, limits, count_jobs(jobs), as_json)
         return
-    with closing(choose_executor(kind, jobs, limits, scheduler, config.cluster)) as executor:
-        outcome = run_sessions(
-            sessions,
-            out,
-            executor,
-            limits=limits,
-            fresh=fresh,
-            keep_going=keep_going,
-            check_published=config.claims.navot2005,
-        )
+    options = {"fresh": fresh, "keep_going": keep_going, "check_published": config.claims.navot2005}
+    with closing(make_executor(jobs, limits, cluster=config.cluster, **executors)) as executor:
+        outcome = run_sessions(sessions, out, executor, limits=limits, **options)
     click.echo(json.dumps(outcome.to_json(), indent=2) if as_json else outcome.render())
     if outcome.failed:
         sys.exit(1)

@@ -23,7 +23,7 @@ def make_folder(folder: str | Path) -> Path:
 
 
 def prepare_place(file: Path | None) -> None:
-    """Make the folder of a file to be written later: what cannot be kept must not be found out after hours."""
+    """Make the folder of a file to be written later: a bad place is found before the work, not after it."""
     if file is None:
         return
     make_folder(file.parent)

@@ -27,7 +27,6 @@ __all__ = [
     "Processes",
     "Serial",
     "Shared",
-    "choose_executor",
     "count_jobs",
     "make_executor",
 ]
@@ -46,7 +45,7 @@ class Job:
 
 
 class Executor:
-    """Whatever can do tasks."""
+    """Does tasks; what all executors have in common."""
 
     n_jobs = 1
 
@@ -134,37 +133,34 @@ def _collect(pending: dict[Future[Any], Job]) -> Results:
         yield pending.pop(future), future.result()
 
 
-def make_executor(n_jobs: int | None = None, limits: Limits | None = None) -> Executor:
-    """Return an executor for so many tasks at a time on this machine; all cores by default.
-
-    >>> type(make_executor(1)).__name__
-    'Serial'
-    """
-    n_jobs = count_jobs(n_jobs)
-    return Serial() if n_jobs == 1 and limits is None else Processes(n_jobs, limits)
-
-
-def choose_executor(
-    kind: str | None, n_jobs: int | None, limits: Limits, scheduler: str | None = None, cluster: Any = None
+def make_executor(
+    n_jobs: int | None = None,
+    limits: Limits | None = None,
+    kind: str | None = None,
+    scheduler: str | None = None,
+    cluster: Any = None,
 ) -> Executor:
-    """Return the executor of a kind: serial, processes or dask; by default dask where there is a cluster to use.
+    """Return an executor for so many tasks at a time; all cores by default.
 
-    `scheduler` is the address of a running Dask cluster, `cluster` the section of that name of a batch file.
+    Its kind is serial, processes or dask; dask by default if there is a `scheduler` (the address of a running Dask
+    cluster) or a `cluster` (that section of a batch file).
+
+    >>> type(make_executor(1)).__name__, type(make_executor(1, Limits())).__name__
+    ('Serial', 'Processes')
     """
-    kind = kind or ("processes" if scheduler is None and cluster is None else "dask")
+    n_jobs, clustered = count_jobs(n_jobs), scheduler is not None or cluster is not None
+    alone = n_jobs == 1 and limits is None
+    kind = kind or ("dask" if clustered else "serial" if alone else "processes")
     if scheduler is not None and kind != "dask":
         raise UsageError(f"--scheduler needs --executor dask; found {kind}")
-    if kind == "serial" and limits != Limits():
-        raise UsageError(
-            "--executor serial runs tasks in this process, without limits; use processes --jobs 1"
-        )
-    if kind == "serial":
-        return Serial()
-    if kind == "processes":
-        return Processes(count_jobs(n_jobs), limits)
+    if kind == "serial" and limits not in (None, Limits()):
+        message = "--executor serial runs tasks in this process, without limits; use processes --jobs 1"
+        raise UsageError(message)
+    if kind != "dask":
+        return Serial() if kind == "serial" else Processes(n_jobs, limits)
     from neurofs.running.dask_executor import connect_dask
 
-    return connect_dask(count_jobs(n_jobs), limits, scheduler, cluster)
+    return connect_dask(n_jobs, limits, scheduler, cluster)
 
 
 def count_jobs(n_jobs: int | None) -> int:

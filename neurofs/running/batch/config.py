@@ -40,10 +40,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from neurofs.comparison.store import TaskStore
-from neurofs.ground.config import RunOptions, given_options, make_options, read_session_file, read_toml
+from neurofs.ground.config import (
+    Options,
+    RunOptions,
+    given_options,
+    make_options,
+    read_session_file,
+    read_toml,
+)
 from neurofs.ground.errors import NeurofsError, UsageError, printable, quoted
 
 __all__ = [
@@ -59,18 +66,14 @@ __all__ = [
 ]
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
-
-
-class BatchOptions(_Section):
+class BatchOptions(Options):
     """The batch as a whole."""
 
     name: str | None = Field(None, description="Title of the index; the name of the file by default.")
     out: str | None = Field(None, description="Folder of all results.")
 
 
-class SimulateOptions(_Section):
+class SimulateOptions(Options):
     """Simulated sessions: the settings of ``neurofs simulate``, and how many."""
 
     name: str = Field("day", description="Beginning of the names; a number follows if there are several.")
@@ -83,7 +86,7 @@ class SimulateOptions(_Section):
     seed: int = Field(0, ge=0, description="Seed of the first session.")
 
 
-class ClusterOptions(_Section):
+class ClusterOptions(Options):
     """Workers that a queueing system starts."""
 
     kind: Literal["slurm", "pbs", "lsf", "sge", "htcondor"]
@@ -98,7 +101,7 @@ class ClusterOptions(_Section):
     )
 
 
-class ClaimOptions(_Section):
+class ClaimOptions(Options):
     """Published claims to check on the finished sessions."""
 
     navot2005: bool = Field(False, description="The claims of the RGS paper about motor cortex.")
@@ -190,7 +193,7 @@ def _check_session(values: Mapping[str, Any], defaults: Mapping[str, Any], where
 
 
 def _merge(*parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all keys, later ones first; the settings of selectors are merged selector by selector."""
+    """Return all keys of all parts, of which later ones overrule earlier ones; settings are merged selector by selector."""
     merged: dict[str, Any] = {}
     for part in parts:
         settings = {**merged.get("settings", {}), **part.get("settings", {})}
@@ -203,18 +206,9 @@ def _merge(*parts: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Session:
-    """One session of a batch.
+    """One session of a batch, with its run folder; `reason` says why it cannot be run, if its session file is bad.
 
-    Attributes
-    ----------
-    name : str
-    folder : Path
-        Its run folder.
-    options : RunOptions
-    reason : str or None
-        Why it cannot be run, if that is known from its session file alone.
-    simulate : SimulateOptions or None
-        The settings of a simulated session, whose file is written when it is first needed.
+    The file of a session that is to be simulated is written when it is first needed.
     """
 
     name: str

@@ -38,7 +38,8 @@ def estimate_seconds(outline: Outline) -> float:
     """Return about how long the missing tasks take on one core.
 
     A method of which tasks are done takes as long as those; others as on a reference machine, in proportion to
-    rows² × features. Settings and further decoders are not known to it: expect a factor of two or more.
+    rows² × features. Settings and further decoders are left out of account: it may be wrong by a factor of two or
+    more.
 
     >>> estimate_seconds(Outline(10, seconds={"rgs": 4.0}, finished=True))
     0.0

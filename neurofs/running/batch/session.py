@@ -29,15 +29,9 @@ from neurofs.running.session import MARK, finish_run
 
 __all__ = ["Outline", "SessionState", "finish_session", "outline_session"]
 
-FILES = (
-    "run.toml",
-    "scores.csv",
-    "weights.nc",
-    "predictions.nc",
-    "session.nc",
-    "summary.json",
-    "report.html",
-)
+TABLES = ("scores.csv", "weights.nc", "predictions.nc", "session.nc")
+FILES = ("run.toml", *TABLES, "summary.json", "report.html")
+"""What a finished run folder has."""
 
 
 @dataclass(frozen=True)
