@@ -193,7 +193,7 @@ def _check_session(values: Mapping[str, Any], defaults: Mapping[str, Any], where
 
 
 def _merge(*parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all keys of all parts, of which later ones overrule earlier ones; settings are merged selector by selector."""
+    """Return the keys of all parts; later parts overrule earlier ones, in settings selector by selector."""
     merged: dict[str, Any] = {}
     for part in parts:
         settings = {**merged.get("settings", {}), **part.get("settings", {})}
