@@ -22,12 +22,12 @@ from typing import Any
 import xarray as xr
 
 from neurofs.comparison.comparison import Comparison, save, start_run
+from neurofs.comparison.digest import summarise
 from neurofs.comparison.evaluate import run_task
 from neurofs.comparison.problem import Problem, Task, list_tasks, task_key
 from neurofs.comparison.provenance import describe_provenance
 from neurofs.comparison.session import describe_session
 from neurofs.comparison.store import TaskResult, TaskStore
-from neurofs.comparison.summary import summarise
 from neurofs.comparison.tables import (
     assemble_null,
     assemble_predictions,
