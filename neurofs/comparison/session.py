@@ -24,10 +24,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from neurofs.features.grid import TICK
 from neurofs.features.target import list_conditions
 from neurofs.recordings.quality import PARTLY, find_duplicates, presence
-from neurofs.recordings.recording import Recording, find_gaps
+from neurofs.recordings.recording import TICK, Recording, find_gaps
 
 __all__ = ["describe_session", "fill_session"]
 

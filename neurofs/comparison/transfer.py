@@ -70,16 +70,15 @@ def view_session(recording: Recording, options: TensorOptions, *, blind: bool = 
         recording = dataclasses.replace(recording, behavior={EMPTY: _empty_target(recording, options)})
         options = options.model_copy(update={"target": (EMPTY,)})
     tensor = build_tensor(recording, **options.model_dump())
-    rows = np.flatnonzero(tensor["valid"].values)
-    if not rows.size:
+    samples, y, trial = to_samples(tensor)
+    if not len(samples):
         raise UsageError(
             f"session {quoted(recording.name)} has no samples: no window of {options.n_lags} bins of "
             f"{options.bin_width:g} s fits into a trial; choose fewer or smaller bins"
         )
-    trial = tensor["trial"].values[rows] if len(recording.trials) else None
     lags, width = tensor["lag"].values, tensor.attrs["bin_width"]
-    samples, y = to_samples(tensor, rows), tensor["target"].values[rows]
-    return View(recording.name, samples, lags, width, recording.channels, y, trial)
+    trials = trial if len(recording.trials) else None
+    return View(recording.name, samples, lags, width, recording.channels, y, trials)
 
 
 def _empty_target(recording: Recording, options: TensorOptions) -> Series:

@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from neurofs.features.grid import TICK
 from neurofs.ground.errors import InputError, printable
 
-__all__ = ["InvalidRecording", "Recording", "Series", "find_gaps", "find_kept"]
+__all__ = ["TICK", "InvalidRecording", "Recording", "Series", "default_columns", "find_gaps"]
+
+TICK = 1e-9
+"""Seconds per tick: all comparisons of times with bin edges are made in whole nanoseconds."""
 
 
 class InvalidRecording(InputError):

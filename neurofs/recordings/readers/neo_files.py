@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from neurofs.features.grid import TICK
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError, printable, quoted
 from neurofs.recordings.readers.layout import interpret
 from neurofs.recordings.readers.sizes import Budget, count_bytes
 from neurofs.recordings.readers.variables import Variables, word
-from neurofs.recordings.recording import Recording
+from neurofs.recordings.recording import TICK, Recording
 
 __all__ = ["read"]
 

@@ -59,8 +59,7 @@ def draw_demo(path: str) -> None:
 
     session = load(demo_path())
     tensor = build_tensor(session, "hand_velocity")
-    rows = np.flatnonzero(tensor["valid"].values)
-    samples, y, trial = to_samples(tensor), tensor["target"].values[rows], tensor["trial"].values[rows]
+    samples, y, trial = to_samples(tensor)
     train, test = trial < 64, trial >= 64
     decoder = KernelRGSDecoder(random_state=0).fit(samples[train], y[train], trial[train])
     decoded = decoder.predict(samples[test])
