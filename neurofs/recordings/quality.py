@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from neurofs.ground.config import LoadOptions, render_toml
+from neurofs.ground.config import LoadOptions, given_options, render_toml
 from neurofs.ground.errors import printable
 from neurofs.recordings.readers import load
 from neurofs.recordings.recording import InvalidRecording, Recording, Series, find_gaps
@@ -31,13 +31,13 @@ PARTLY = 0.8
 def inspect_file(path: str | Path, options: LoadOptions | None = None) -> dict[str, Any]:
     """Load a file and describe it; problems that keep it from being used are listed, not raised.
 
-    Files in which nothing can be recognised raise an `InputError`.
+    Files in which nothing is recognized raise an `InputError`.
     """
     problems: list[str] = []
     try:
         recording = load(path, options)
     except InvalidRecording as error:
-        recording, problems = error.draft, [str(problem) for problem in error.problems]
+        recording, problems = error.draft, [str(defect) for defect in error.defects]
     report = {"file": str(path), **describe(recording), "problems": problems}
     report["warnings"] = list(find_warnings(recording)) if not problems else []
     report["decode"] = suggest(recording, str(path), options or LoadOptions()) if not problems else None
@@ -54,7 +54,7 @@ def describe(recording: Recording) -> dict[str, Any]:
         else f"counts in {recording.bin_width:g} s bins",
         "duration": recording.duration,
         "span": list(recording.span),
-        "gaps": find_gaps(recording.observed).tolist() if len(recording.observed) else [],
+        "gaps": find_gaps(recording.observed).tolist(),
         "channels": _describe_channels(recording),
         "behavior": [_describe_series(series) for series in recording.behavior.values()],
         "trials": _describe_trials(recording.trials),
@@ -197,7 +197,7 @@ def suggest(recording: Recording, path: str, options: LoadOptions) -> dict[str, 
     if not targets:
         return None
     settings: dict[str, Any] = {"target": targets} | _suggest_bins(recording)
-    given = {k: v for k, v in options if v != LoadOptions.model_fields[k].default}
+    given = given_options(options)
     words = ["neurofs", "decode", path]
     for key, value in (given | settings).items():
         words += _as_option(key, value)

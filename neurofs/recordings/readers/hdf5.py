@@ -12,7 +12,15 @@ import numpy as np
 
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError
-from neurofs.recordings.readers.h5files import check_size, get_child, open_h5, read_array, read_text
+from neurofs.ground.files import hash_file
+from neurofs.recordings.readers.h5files import (
+    as_text,
+    check_size,
+    get_child,
+    open_h5,
+    read_content,
+    read_text,
+)
 from neurofs.recordings.readers.layout import interpret
 from neurofs.recordings.readers.sizes import Budget
 from neurofs.recordings.readers.variables import LeftOut, Variables, drop_left_out
@@ -32,7 +40,7 @@ def read(path: Path, options: LoadOptions) -> Recording:
 
         return nwb.read(path, options)
     values, notes = read_variables(path)
-    return interpret(Variables(values, options, notes), name=path.stem)
+    return interpret(Variables(values, options, notes), path.stem, path.name, hash_file(path))
 
 
 @contextmanager
@@ -71,10 +79,8 @@ def find_objects(file: h5py.File) -> dict[str, Any]:
         lambda name, info: links.append((name.decode("utf-8", "replace"), info.type)), info=True
     )
     for name, kind in links:
-        if kind == h5py.h5l.TYPE_SOFT:
+        if kind != h5py.h5l.TYPE_HARD:
             get_child(file, name)
-        elif kind != h5py.h5l.TYPE_HARD:
-            _refuse_link(file, name)
     found: dict[Any, tuple[str, Any]] = {}
     for name, kind in links:
         if kind == h5py.h5l.TYPE_HARD:
@@ -83,17 +89,6 @@ def find_objects(file: h5py.File) -> dict[str, Any]:
                 raise KeyError(f"object {name} does not exist")
             found.setdefault(h5py.h5o.get_info(item.id).addr, (name, item))
     return dict(found.values())
-
-
-def _refuse_link(file: h5py.File, name: str) -> None:
-    link = file.get(name, getlink=True)
-    target = getattr(link, "filename", "another file")
-    raise InputError(
-        f"/{name}",
-        "data stored in this file",
-        f"an external link to {target}",
-        "Links to other files are not followed; copy the data into one file.",
-    )
 
 
 def _add(flat: dict[str, Any], name: str, value: Any) -> None:
@@ -108,9 +103,7 @@ def _add(flat: dict[str, Any], name: str, value: Any) -> None:
 
 
 def _read_dataset(dataset: h5py.Dataset, budget: Budget) -> Any:
-    check_size(dataset)
-    size = dataset.size or 0
-    budget.take(dataset.name, size * dataset.dtype.itemsize, dataset.id.get_storage_size())
+    check_size(dataset, budget)
     if dataset.shape is None:
         return LeftOut()
     if h5py.check_string_dtype(dataset.dtype) is not None:
@@ -118,8 +111,8 @@ def _read_dataset(dataset: h5py.Dataset, budget: Budget) -> Any:
     if h5py.check_vlen_dtype(dataset.dtype) is not None:
         return _read_ragged(dataset, budget)
     if dataset.dtype.kind == "V" and dataset.dtype.names and not dataset.dtype.hasobject:
-        return _read_table(dataset)
-    return np.asarray(read_array(dataset)) if dataset.dtype.kind in "biuf" else LeftOut()
+        return np.atleast_1d(read_content(dataset))
+    return np.asarray(read_content(dataset)) if dataset.dtype.kind in "biuf" else LeftOut()
 
 
 def _as_texts(texts: np.ndarray) -> str | list[str]:
@@ -132,20 +125,9 @@ def _read_ragged(dataset: h5py.Dataset, budget: Budget) -> Any:
         return LeftOut()
     rows = []
     for i in range(len(dataset)):
-        rows.append(_guard(dataset, lambda i=i: np.asarray(dataset[i])))
+        rows.append(np.asarray(read_content(dataset, i)))
         budget.take(f"{dataset.name}, row {i}", rows[-1].nbytes, rows[-1].nbytes)
     return rows
-
-
-def _read_table(dataset: h5py.Dataset) -> np.ndarray:
-    return _guard(dataset, lambda: np.atleast_1d(dataset[()]))
-
-
-def _guard(dataset: h5py.Dataset, read_part: Any) -> np.ndarray:
-    try:
-        return read_part()
-    except (OSError, RuntimeError, ValueError, MemoryError) as error:
-        raise InputError(dataset.name, "data that can be read", error, "Get a sound copy.") from None
 
 
 def _add_attributes(flat: dict[str, Any], item: Any, prefix: str) -> None:
@@ -157,8 +139,9 @@ def _add_attributes(flat: dict[str, Any], item: Any, prefix: str) -> None:
         if not plain or attribute.get_storage_size() > MAX_ATTRIBUTE or name.isupper() or key in flat:
             continue
         value = item.attrs[name]
-        if isinstance(value, bytes):
-            value = value.decode("utf-8", "replace")
-        if isinstance(value, np.ndarray) and value.dtype.kind in "OSU":
-            value = [x.decode("utf-8", "replace") if isinstance(x, bytes) else str(x) for x in value.ravel()]
-        flat[key] = value if isinstance(value, (str, list)) else np.asarray(value)
+        if isinstance(value, bytes | str):
+            flat[key] = as_text(value)
+        elif isinstance(value, np.ndarray) and value.dtype.kind in "OSU":
+            flat[key] = [as_text(text) for text in value.ravel()]
+        else:
+            flat[key] = np.asarray(value)

@@ -15,9 +15,16 @@ import numpy as np
 import scipy.sparse
 
 from neurofs.ground.errors import InputError
-from neurofs.recordings.readers.h5files import check_size, get_child, open_h5, read_array
+from neurofs.recordings.readers.h5files import (
+    as_text,
+    check_size,
+    get_child,
+    open_h5,
+    read_array,
+    read_content,
+)
 from neurofs.recordings.readers.hdf5 import find_objects, refuse_damage
-from neurofs.recordings.readers.sizes import Budget, count_bytes
+from neurofs.recordings.readers.sizes import Budget
 from neurofs.recordings.readers.variables import LeftOut
 
 __all__ = ["read_raw"]
@@ -85,7 +92,6 @@ class _Reader:
         return [{f: columns[f][i] for f in columns} for i in range(lengths.pop())]
 
     def _read_dataset(self, item: h5py.Dataset, name: str, depth: int) -> Any:
-        check_size(item)
         kind = _class_of(item)
         if item.attrs.get("MATLAB_empty", 0):
             return self._read_empty(item, kind)
@@ -93,8 +99,8 @@ class _Reader:
             return self._read_cells(item, name, depth)
         if item.dtype.kind not in "biuf" or kind not in NUMERIC | {"char", ""}:
             return LeftOut()
-        self.budget.take(name, count_bytes(item.shape, item.dtype.itemsize), item.id.get_storage_size())
-        array = read_array(item, name).T
+        check_size(item, self.budget)
+        array = read_content(item).T
         return _as_text(array) if kind == "char" else array
 
     def _read_empty(self, item: h5py.Dataset, kind: str) -> Any:
@@ -105,7 +111,7 @@ class _Reader:
 
     def _read_cells(self, item: h5py.Dataset, name: str, depth: int) -> list[Any]:
         """Return the cells in MATLAB's order, which is the order in which they are stored."""
-        check_size(item)
+        check_size(item, self.budget)
         if not _holds_references(item):
             raise InputError(name, "references to cells", f"{item.dtype} data", "Get a sound copy.")
         return [self.read(self._follow(ref, name), name, depth + 1) for ref in np.ravel(item[()])]
@@ -135,8 +141,7 @@ class _Reader:
 
 
 def _class_of(item: Any) -> str:
-    value = item.attrs.get("MATLAB_class", b"")
-    return value.decode("ascii", "replace") if isinstance(value, bytes) else str(value)
+    return as_text(item.attrs.get("MATLAB_class", ""))
 
 
 def _holds_references(item: h5py.Dataset) -> bool:

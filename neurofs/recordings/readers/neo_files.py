@@ -16,6 +16,7 @@ import numpy as np
 
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError, printable, quoted
+from neurofs.ground.files import hash_file
 from neurofs.recordings.readers.layout import interpret
 from neurofs.recordings.readers.sizes import Budget, count_bytes
 from neurofs.recordings.readers.variables import Variables, word
@@ -54,7 +55,8 @@ def read(path: Path, options: LoadOptions) -> Recording:
     chosen = {"spikes": options.spikes or "spikes"}
     if "trials.start" in values and options.trials and options.trial_unit is None:
         chosen["trial_unit"] = "time"
-    return interpret(Variables(values, options.model_copy(update=chosen), notes), name=path.stem)
+    variables = Variables(values, options.model_copy(update=chosen), notes)
+    return interpret(variables, path.stem, path.name, hash_file(path))
 
 
 def _read_segments(path: Path, notes: list[str]) -> list[Any]:

@@ -22,7 +22,9 @@ from neurofs.recordings.readers.variables import (
     Variables,
     describe,
     flag,
+    is_number,
     is_numeric,
+    is_table,
     is_text,
     listed,
     require_name,
@@ -79,12 +81,8 @@ def _spike_fields(trials: Trials) -> list[str]:
 
 
 def _is_wide(value: Any) -> bool:
-    """Tell whether a value has time and channels; a mere list would be the spike times of a unit."""
-    return _is_table(value) and min(value.shape) > 1
-
-
-def _is_table(value: Any) -> bool:
-    return is_numeric(value) and value.ndim == 2 and value.size > 1
+    """Tell whether a value has time and channels; a mere list would be the spike times of a channel."""
+    return is_table(value) and min(value.shape) > 1
 
 
 def read_trial_structs(v: Variables, name: str) -> dict[str, Any]:
@@ -133,7 +131,7 @@ def _orient(v: Variables, trials: Trials, name: str) -> list[np.ndarray]:
     """Return the counts of each trial as (time, channel): the channels stay the same number."""
     tables = trials.fields[name]
     for i, table in enumerate(tables):
-        if not _is_table(table):
+        if not is_table(table):
             raise InputError(
                 f"{trials.where(i)}: {quoted(name)}",
                 "counts",
@@ -163,7 +161,7 @@ def _orient(v: Variables, trials: Trials, name: str) -> list[np.ndarray]:
 def _orient_by_kinematics(trials: Trials, name: str) -> str:
     """Return which axis is time: the length that all counts and kinematics of a trial share."""
     shape = trials.fields[name][0].shape
-    others = [trials.fields[n][0] for n in trials.find(_is_table) if word(n) in BEHAVIOR_WORDS]
+    others = [trials.fields[n][0] for n in trials.find(is_table) if word(n) in BEHAVIOR_WORDS]
     others += [trials.fields[n][0] for n in _spike_fields(trials) if is_numeric(trials.fields[n][0])]
     fits = [len(others) > 1 and all(length in other.shape for other in others) for length in shape]
     if fits[0] == fits[1] or shape[0] == shape[1]:
@@ -189,7 +187,7 @@ def _check_rows(trials: Trials, name: str, lengths: list[int], other: str, n_row
 
 def _read_width(v: Variables, trials: Trials) -> float:
     stated = find_bin_width(v)
-    name = next((n for n in trials.find(_is_scalar) if word(n) in WIDTH_WORDS), None)
+    name = next((n for n in trials.find(is_number) if word(n) in WIDTH_WORDS), None)
     if stated is None and name is not None:
         widths = {float(value.reshape(-1)[0]) for value in trials.fields.pop(name)}
         if len(widths) > 1:
@@ -203,10 +201,6 @@ def _read_width(v: Variables, trials: Trials) -> float:
         raise InputError("trials", "a bin width", "none", "Say it with --counts-bin-width (seconds).")
     check_width(*stated)
     return stated[0]
-
-
-def _is_scalar(value: Any) -> bool:
-    return is_numeric(value) and value.size == 1
 
 
 def _channels(trials: Trials, sizes: dict[str, int]) -> pd.DataFrame:
@@ -277,8 +271,7 @@ def _events(
     v: Variables, trials: Trials, starts: np.ndarray, n_rows: np.ndarray, width: float
 ) -> dict[str, np.ndarray]:
     """Return the times of the `idx_…` fields; events outside their trial are missing, and that is noted."""
-    asked = v.ask("index_base")
-    base = v.index_base if asked is None else asked
+    base = v.ask_index_base()
     columns: dict[str, np.ndarray] = {}
     outside = 0
     for name in [n for n in trials.fields if n.startswith("idx_")]:
@@ -335,7 +328,7 @@ def _read_times(v: Variables, trials: Trials, fields: list[str]) -> dict[str, An
 
 def _count_rows(v: Variables, trials: Trials, fields: list[str]) -> np.ndarray:
     """Return the number of behavior samples of each trial, which is what says how long it lasts."""
-    names = list(v.options.behavior) or [n for n in trials.find(_is_table) if word(n) in BEHAVIOR_WORDS]
+    names = list(v.options.behavior) or [n for n in trials.find(is_table) if word(n) in BEHAVIOR_WORDS]
     name = next((n for n in names if n in trials.fields and n not in fields), None)
     if name is None:
         raise InputError(

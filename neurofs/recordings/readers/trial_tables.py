@@ -189,8 +189,7 @@ def _bins_to_times(
     stops: np.ndarray | None,
     bins: Bins,
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    asked = v.ask("index_base")
-    base = v.index_base if asked is None else asked
+    base = v.ask_index_base()
     v.note(f"trials: bins of {quoted(name)} are numbered from {base}")
     rows = _check_rows(name, starts - base, bins.n_rows - 1, base)
     if stops is None:

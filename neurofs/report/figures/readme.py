@@ -53,7 +53,8 @@ def draw_demo(path: str) -> None:
     """Weigh the demo session with RGS and decode it with kernel RGS: 64 trials to learn from, 16 to decode."""
     from neurofs.decoders.kernel_rgs import KernelRGSDecoder
     from neurofs.features.tensor import build_tensor, map_features, to_samples
-    from neurofs.recordings.readers import demo_path, load
+    from neurofs.recordings.demo import demo_path
+    from neurofs.recordings.readers import load
     from neurofs.recordings.simulate import map_truth
     from neurofs.selectors.rgs import RGS
 
