@@ -149,8 +149,7 @@ found 0.412 after 0.655. Sort them, or pass --sort-spikes.
                 "neither" if self.spikes is None else "both",
                 "Name the variable to use with --spikes or --counts.",
             )
-        self._set(behavior=dict(self.behavior), notes=tuple(self.notes))
-        self._set(trials=_as_trials(self.trials))
+        self._set(behavior=dict(self.behavior), notes=tuple(self.notes), trials=_as_trials(self.trials))
         if self.spikes is not None:
             self._set(spikes=tuple(_frozen(np.asarray(s, dtype=np.float64)) for s in self.spikes))
         else:
@@ -159,10 +158,9 @@ found 0.412 after 0.655. Sort them, or pass --sort-spikes.
                 start=float(self.start),
                 bin_width=float(self.bin_width or 0.0),
             )
-        self._set(channels=_as_channels(self.channels, self._count_channels()))
-        self._set(
-            observed=_frozen(self._default_observed() if self.observed is None else _pairs(self.observed))
-        )
+        self._set(channels=_as_channels(self.channels, self.n_channels))
+        observed = self._default_observed() if self.observed is None else _pairs(self.observed)
+        self._set(observed=_frozen(observed))
         defects = list(_find_defects(self))
         if defects:
             raise InvalidRecording(defects, self)
@@ -177,24 +175,19 @@ found 0.412 after 0.655. Sort them, or pass --sort-spikes.
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def _count_channels(self) -> int:
-        if self.spikes is not None:
-            return len(self.spikes)
-        return self.counts.shape[1] if self.counts.ndim == 2 else 0
-
     def _default_observed(self) -> np.ndarray:
         if self.counts is not None:
             return np.array([[self.start, self.start + len(self.counts) * self.bin_width]])
-        ends = [
-            t for times in self.spikes or () if times.ndim == 1 and len(times) for t in (times[0], times[-1])
-        ]
-        ends = [t for t in ends if np.isfinite(t)]
+        lists = [times for times in self.spikes or () if times.ndim == 1 and len(times)]
+        ends = [t for times in lists for t in (times[0], times[-1]) if np.isfinite(t)]
         return np.array([[min(ends), max(ends) + TICK]]) if ends else np.empty((0, 2))
 
     @property
     def n_channels(self) -> int:
         """Number of channels."""
-        return self._count_channels()
+        if self.spikes is not None:
+            return len(self.spikes)
+        return self.counts.shape[1] if self.counts.ndim == 2 else 0
 
     @property
     def n_spikes(self) -> int:

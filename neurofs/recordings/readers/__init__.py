@@ -14,13 +14,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from neurofs.ground.config import (
-    LoadOptions,
-    given_options,
-    make_options,
-    read_session_file,
-    select_options,
-)
+from neurofs.ground.config import LoadOptions, given_options, make_options, read_session_file, select_options
 from neurofs.ground.errors import MAX_MESSAGE, InputError, UsageError, printable
 from neurofs.ground.files import hash_file
 from neurofs.ground.plugins import BROKEN, find_plugins, name_package

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from neurofs.ground.errors import InputError, quoted
-from neurofs.recordings.readers.variables import Variables, flag, is_line, is_number
+from neurofs.recordings.readers.variables import Variables, flag, is_line, is_number, split_words
 
 __all__ = [
     "TIME_WORDS",
@@ -21,28 +21,8 @@ __all__ = [
     "seconds_per_unit",
 ]
 
-TIME_WORDS = (
-    "time",
-    "times",
-    "t",
-    "timestamps",
-    "timestamp",
-    "bintimes",
-    "timevector",
-    "bincenters",
-    "binedges",
-)
-WIDTH_WORDS = (
-    "binwidth",
-    "binsize",
-    "countsbinwidth",
-    "bin",
-    "dt",
-    "deltat",
-    "timebase",
-    "timebin",
-    "binsizes",
-)
+TIME_WORDS = split_words("time times t timestamps timestamp bintimes timevector bincenters binedges")
+WIDTH_WORDS = split_words("binwidth binsize countsbinwidth bin dt deltat timebase timebin binsizes")
 RATE_WORDS = ("samplingrate", "samplerate", "samplingfrequency", "fs", "samplerates")
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 WIDEST = 5.0

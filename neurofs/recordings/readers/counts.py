@@ -10,24 +10,20 @@ from neurofs.ground.errors import InputError, quoted
 from neurofs.recordings.readers.behavior import BEHAVIOR_WORDS
 from neurofs.recordings.readers.bins import TIME_WORDS, Bins, read_bins
 from neurofs.recordings.readers.trial_tables import LABEL_WORDS
-from neurofs.recordings.readers.variables import Variables, describe, is_line, is_numeric, is_table
+from neurofs.recordings.readers.variables import (
+    Variables,
+    describe,
+    is_line,
+    is_numeric,
+    is_table,
+    split_words,
+)
 
 __all__ = ["COUNT_WORDS", "as_counts", "find_counts", "read_counts"]
 
-COUNT_WORDS = (
-    "counts",
-    "spikecounts",
-    "binnedspikes",
-    "spikesbinned",
-    "spikebins",
-    "spikes",
-    "spk",
-    "neuraldata",
-    "neural",
-    "rates",
-    "firingrates",
-    "firingrate",
-    "fr",
+COUNT_WORDS = split_words(
+    "counts spikecounts binnedspikes spikesbinned spikebins spikes spk neuraldata neural rates firingrates "
+    "firingrate fr"
 )
 _AXES = ("time-by-channel", "channel-by-time")
 

@@ -166,10 +166,7 @@ def _read_spikes(table: _Table) -> dict[str, Any]:
     names = [name for name in table.names if name != time]
     if not names:
         raise table.error("line 1", "a column channel, or one per channel", listed(table.names), "Add it.")
-    values = {
-        "counts": np.column_stack([table.numbers(name) for name in names]),
-        "channel_names": names,
-    }
+    values = {"counts": np.column_stack([table.numbers(name) for name in names]), "channel_names": names}
     return values | ({"time": table.numbers(time)} if time else {})
 
 

@@ -31,18 +31,8 @@ __all__ = ["read", "read_variables"]
 
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _DAMAGE = (
-    MatReadError,
-    ValueError,
-    TypeError,
-    KeyError,
-    IndexError,
-    OverflowError,
-    OSError,
-    EOFError,
-    NotImplementedError,
-    MemoryError,
-    struct.error,
-    zlib.error,
+    *(MatReadError, struct.error, zlib.error, OSError, EOFError, MemoryError),
+    *(ValueError, TypeError, LookupError, OverflowError, NotImplementedError),
 )
 
 

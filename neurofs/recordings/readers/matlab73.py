@@ -25,24 +25,12 @@ from neurofs.recordings.readers.h5files import (
 )
 from neurofs.recordings.readers.hdf5 import find_objects, refuse_damage
 from neurofs.recordings.readers.sizes import Budget
-from neurofs.recordings.readers.variables import LeftOut
+from neurofs.recordings.readers.variables import LeftOut, split_words
 
 __all__ = ["read_raw"]
 
 MAX_DEPTH = 20
-NUMERIC = {
-    "double",
-    "single",
-    "logical",
-    "int8",
-    "uint8",
-    "int16",
-    "uint16",
-    "int32",
-    "uint32",
-    "int64",
-    "uint64",
-}
+NUMERIC = split_words("double single logical int8 uint8 int16 uint16 int32 uint32 int64 uint64")
 
 
 def read_raw(path: Path) -> tuple[dict[str, Any], list[str]]:
@@ -97,7 +85,7 @@ class _Reader:
             return self._read_empty(item, kind)
         if kind == "cell":
             return self._read_cells(item, name, depth)
-        if item.dtype.kind not in "biuf" or kind not in NUMERIC | {"char", ""}:
+        if item.dtype.kind not in "biuf" or kind not in (*NUMERIC, "char", ""):
             return LeftOut()
         check_size(item, self.budget)
         array = read_content(item).T

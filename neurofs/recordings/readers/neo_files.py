@@ -28,19 +28,8 @@ FASTEST = 2000.0
 """Samples per second above which a signal is taken for raw voltage."""
 
 _DAMAGE = (
-    OSError,
-    EOFError,
-    ValueError,
-    TypeError,
-    KeyError,
-    IndexError,
-    AttributeError,
-    AssertionError,
-    ArithmeticError,
-    RuntimeError,
-    MemoryError,
-    ImportError,
-    struct.error,
+    *(struct.error, OSError, EOFError, MemoryError, ImportError, RuntimeError),
+    *(ValueError, TypeError, LookupError, AttributeError, AssertionError, ArithmeticError),
 )
 
 

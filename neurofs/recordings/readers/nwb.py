@@ -29,38 +29,20 @@ from neurofs.recordings.readers.h5files import (
     read_text,
     where_in,
 )
-from neurofs.recordings.readers.variables import find_kept, require_name
+from neurofs.recordings.readers.variables import find_kept, require_name, split_words
 from neurofs.recordings.recording import Recording, Series
 
 __all__ = ["read"]
 
-OPTIONS = {
-    "name",
-    "behavior",
-    "circular",
-    "trials",
-    "exclude_channels",
-    "sort_spikes",
-    "time_unit",
-    "sampling_rate",
-}
+OPTIONS = split_words("name behavior circular trials exclude_channels sort_spikes time_unit sampling_rate")
 
-NOT_BEHAVIOR = {
-    "ElectricalSeries",
-    "SpikeEventSeries",
-    "DecompositionSeries",
-    "ImageSeries",
-    "ImageMaskSeries",
-    "IndexSeries",
-    "OpticalSeries",
-    "OnePhotonSeries",
-    "TwoPhotonSeries",
-    "RoiResponseSeries",
-    "PatchClampSeries",
-    "CurrentClampSeries",
-    "VoltageClampSeries",
-}
+NOT_BEHAVIOR = split_words(
+    "ElectricalSeries SpikeEventSeries DecompositionSeries ImageSeries ImageMaskSeries IndexSeries OpticalSeries "
+    "OnePhotonSeries TwoPhotonSeries RoiResponseSeries PatchClampSeries CurrentClampSeries VoltageClampSeries"
+)
 """Series types of the NWB core that hold signals or pictures, not behavior."""
+
+DAMAGED = "The file is damaged; write it again."
 
 
 def read(path: Path, options: LoadOptions) -> Recording:
@@ -131,8 +113,7 @@ def _ragged(table: h5py.Group, name: str) -> list[np.ndarray] | None:
     if values is None:
         return None
     if index is None:
-        remedy = "The file is damaged; write it again."
-        raise InputError(where_in(table, f"{name}_index"), "the index of a ragged column", "none", remedy)
+        raise InputError(where_in(table, f"{name}_index"), "the index of a ragged column", "none", DAMAGED)
     flat = read_array(values, where_in(table, name)).astype(np.float64, copy=False)
     stops = read_array(index, where_in(table, f"{name}_index")).astype(np.int64)
     starts = np.concatenate([[0], stops])[:-1]
@@ -142,12 +123,7 @@ def _ragged(table: h5py.Group, name: str) -> list[np.ndarray] | None:
             if np.all(stops >= starts)
             else "one that falls"
         )
-        raise InputError(
-            where_in(table, f"{name}_index"),
-            "an index that rises to the end",
-            found,
-            "The file is damaged; write it again.",
-        )
+        raise InputError(where_in(table, f"{name}_index"), "an index that rises to the end", found, DAMAGED)
     return [flat[a:b] for a, b in zip(starts, stops, strict=True)]
 
 
@@ -157,8 +133,7 @@ def _read_channels(file: h5py.File, units: h5py.Group, n_units: int) -> pd.DataF
     ids = get_child(units, "id")
     names = read_array(ids, where_in(units, "id")) if ids is not None else np.arange(n_units)
     if len(names) != n_units:
-        remedy = "The file is damaged; write it again."
-        raise InputError(where_in(units, "id"), f"{n_units} ids, one per unit", len(names), remedy)
+        raise InputError(where_in(units, "id"), f"{n_units} ids, one per unit", len(names), DAMAGED)
     table.insert(0, "name", [str(name) for name in names])
     if "unit_name" in table and table["unit_name"].is_unique:
         table["name"] = table.pop("unit_name").map(str)
@@ -227,8 +202,9 @@ def _read_observed(
     parts = _ragged(units, "obs_intervals") or []
     if values.shape[1:] != (2,) or len(parts) <= max(kept):
         found = f"{len(parts)} units, values of shape {values.shape}"
-        remedy = "The file is damaged; write it again."
-        raise InputError(where_in(units, "obs_intervals"), "start and stop times of each unit", found, remedy)
+        raise InputError(
+            where_in(units, "obs_intervals"), "start and stop times of each unit", found, DAMAGED
+        )
     parts = [parts[i] for i in kept]
     durations = np.array([float(np.sum(p[:, 1] - p[:, 0])) for p in parts])
     distinct = {p.tobytes(): p for p in parts}
@@ -331,9 +307,8 @@ def _read_series(name: str, group: h5py.Group, circular: bool, notes: list[str])
         notes.append(f"series '{name}': degrees turned into radians")
     time = _read_times(group, len(values))
     if len(time) != len(values):
-        remedy = "The file is damaged; write it again."
         found = f"{len(time)} timestamps for {len(values)} samples"
-        raise InputError(where_in(group), "one timestamp per sample", found, remedy)
+        raise InputError(where_in(group), "one timestamp per sample", found, DAMAGED)
     return Series(name, time, values, (), unit, circular)
 
 

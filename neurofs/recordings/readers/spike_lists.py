@@ -16,6 +16,7 @@ from neurofs.recordings.readers.variables import (
     is_number,
     is_numeric,
     is_texts,
+    split_words,
     word,
     words_of,
 )
@@ -29,39 +30,19 @@ __all__ = [
     "read_spikes",
 ]
 
-SPIKE_WORDS = (
-    *("spiketimes", "spikes", "spiketrains", "spiketrain", "units", "unit", "neurons", "unitspiketimes"),
-    *("timestamps", "ts"),
+SPIKE_WORDS = split_words(
+    "spiketimes spikes spiketrains spiketrain units unit neurons unitspiketimes timestamps ts"
 )
-CHANNEL_WORDS = (
-    *(
-        "spikechannels",
-        "spikechannel",
-        "spikeclusters",
-        "spikeclusterids",
-        "clusters",
-        "cluids",
-        "spikeunits",
-    ),
-    *("channelofspike", "unitofspike"),
+CHANNEL_WORDS = split_words(
+    "spikechannels spikechannel spikeclusters spikeclusterids clusters cluids spikeunits channelofspike "
+    "unitofspike"
 )
 UNIT_FIELDS = ("ts", "times", "timestamps", "spiketimes", "spiketrain", "spikes")
 LARGE = 1000
 """Whole numbers above this are no likely seconds."""
 
 INDEX_ENDS = ("_index", "_ends")
-NAME_WORDS = (
-    *(
-        "channelnames",
-        "channelname",
-        "unitnames",
-        "unitname",
-        "channelids",
-        "unitids",
-        "neuronnames",
-        "labels",
-    ),
-)
+NAME_WORDS = split_words("channelnames channelname unitnames unitname channelids unitids neuronnames labels")
 
 
 def is_ragged(value: Any) -> bool:

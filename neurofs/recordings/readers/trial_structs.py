@@ -47,6 +47,10 @@ class Trials:
         """Return how a message names trial `i`."""
         return f"trial {i + self.base}"
 
+    def require(self, name: str, key: str) -> str:
+        """Return `name` if there is such a field, else say which there are."""
+        return require_name(name, self.fields, flag(key), "a field of the trials")
+
     def find(self, keep: Any) -> list[str]:
         """Return the fields all of whose values pass a test."""
         return [name for name, values in self.fields.items() if all(keep(value) for value in values)]
@@ -110,7 +114,7 @@ def _choose_fields(v: Variables, trials: Trials, name: str) -> list[str]:
                 f"Choose with --spikes {printable(lists[0])} or --counts {printable(tables[0])}.",
             )
         return fields
-    return [require_name(wanted.removeprefix(f"{name}."), trials.fields, flag(key), "a field of the trials")]
+    return [trials.require(wanted.removeprefix(f"{name}."), key)]
 
 
 def _read_counts(v: Variables, trials: Trials, fields: list[str]) -> dict[str, Any]:
@@ -219,12 +223,7 @@ def _channels(trials: Trials, sizes: dict[str, int]) -> pd.DataFrame:
 
 
 def _read_rest(
-    v: Variables,
-    trials: Trials,
-    fields: list[str],
-    edges: np.ndarray,
-    n_rows: np.ndarray,
-    width: float,
+    v: Variables, trials: Trials, fields: list[str], edges: np.ndarray, n_rows: np.ndarray, width: float
 ) -> dict[str, Any]:
     """Return behavior and trials; `edges` are the starts of the trials, and the end of the last."""
     starts, stops = edges[:-1], edges[1:]
@@ -245,7 +244,7 @@ def _read_rest(
 def _behavior_tables(
     v: Variables, trials: Trials, fields: list[str], n_rows: np.ndarray
 ) -> dict[str, list[np.ndarray]]:
-    named = [require_name(n, trials.fields, "--behavior", "a field of the trials") for n in v.ask("behavior")]
+    named = [trials.require(name, "behavior") for name in v.ask("behavior")]
     guessed = [n for n in trials.find(is_numeric) if n not in fields and word(n) not in TIME_WORDS]
     tables = {}
     for name in named or guessed:
@@ -294,9 +293,7 @@ def _events(
 
 def _conditions(v: Variables, trials: Trials, taken: set[str]) -> dict[str, list[Any]]:
     """Return the fields with one number or text per trial; an empty one is missing."""
-    named = [
-        require_name(n, trials.fields, "--conditions", "a field of the trials") for n in v.ask("conditions")
-    ]
+    named = [trials.require(name, "conditions") for name in v.ask("conditions")]
     columns = {}
     for name in named or trials.fields:
         if name in taken or name in ("start", "stop") or name.startswith("idx_"):

@@ -10,40 +10,32 @@ import pandas as pd
 from neurofs.ground.errors import InputError, quoted
 from neurofs.recordings.readers.behavior import fit_table, keeps_own_clock
 from neurofs.recordings.readers.bins import Bins, read_seconds_per_unit
-from neurofs.recordings.readers.variables import Variables, describe, flag, is_numeric, is_texts, listed, word
+from neurofs.recordings.readers.variables import (
+    Variables,
+    describe,
+    flag,
+    is_numeric,
+    is_texts,
+    listed,
+    split_words,
+    word,
+)
 from neurofs.recordings.recording import default_columns
 
 __all__ = ["LABEL_WORDS", "add_conditions", "read_trials"]
 
 LABEL_WORDS = ("trial", "trialid", "trialids", "trialnumber", "trialnum", "trialindex", "trialno", "trials")
-START_WORDS = (
-    *("trialstart", "trialstarts", "trialstarttime", "trialstarttimes", "startbins", "startbin"),
-    *(
-        "trialstartbins",
-        "trialsstart",
-        "trialsstarttime",
-        "trialonset",
-        "trialonsets",
-        "starttime",
-        "starttimes",
-    ),
+START_WORDS = split_words(
+    "trialstart trialstarts trialstarttime trialstarttimes startbins startbin trialstartbins trialsstart "
+    "trialsstarttime trialonset trialonsets starttime starttimes"
 )
 MAX_COLUMNS = 16
 """Columns of a table that is taken for conditions."""
 
-STOP_WORDS = (
-    *("trialstop", "trialstops", "trialend", "trialends", "trialstoptime", "trialstoptimes", "trialendtime"),
-    *("trialendtimes", "stopbins", "endbins", "stopbin", "endbin", "trialstopbins", "trialendbins"),
-    *(
-        "trialsstop",
-        "trialsend",
-        "trialsstoptime",
-        "trialsendtime",
-        "stoptime",
-        "stoptimes",
-        "endtime",
-        "endtimes",
-    ),
+STOP_WORDS = split_words(
+    "trialstop trialstops trialend trialends trialstoptime trialstoptimes trialendtime trialendtimes "
+    "stopbins endbins stopbin endbin trialstopbins trialendbins trialsstop trialsend trialsstoptime "
+    "trialsendtime stoptime stoptimes endtime endtimes"
 )
 
 
@@ -182,12 +174,7 @@ def _starts_are_bins(v: Variables, name: str, starts: np.ndarray, bins: Bins | N
 
 
 def _bins_to_times(
-    v: Variables,
-    name: str,
-    starts: np.ndarray,
-    stop_name: str | None,
-    stops: np.ndarray | None,
-    bins: Bins,
+    v: Variables, name: str, starts: np.ndarray, stop_name: str | None, stops: np.ndarray | None, bins: Bins
 ) -> tuple[np.ndarray, np.ndarray | None]:
     base = v.ask_index_base()
     v.note(f"trials: bins of {quoted(name)} are numbered from {base}")

@@ -34,6 +34,7 @@ __all__ = [
     "is_texts",
     "listed",
     "require_name",
+    "split_words",
     "word",
     "words_of",
 ]
@@ -46,6 +47,11 @@ def listed(names: Iterable[object]) -> str:
     shown = [printable(name) for name in names]
     more = f" and {len(shown) - MAX_LISTED} more" if len(shown) > MAX_LISTED else ""
     return (", ".join(shown[:MAX_LISTED]) or "none") + more
+
+
+def split_words(text: str) -> tuple[str, ...]:
+    """Return the words of a text, such as the names by which a variable is known, the surest first."""
+    return tuple(text.split())
 
 
 def word(name: str) -> str:
