@@ -13,6 +13,7 @@ __all__ = [
     "TIME_WORDS",
     "WIDTH_WORDS",
     "Bins",
+    "check_increasing",
     "check_width",
     "find_bin_width",
     "find_time",
@@ -188,7 +189,10 @@ def _bins_from_times(v: Variables, name: str, n_rows: int, stated: tuple[float, 
             len(times),
             "Name another variable with --time, or number the bins with --time none.",
         )
-    _check_increasing(name, times)
+    remedy = "Correct them, or number the bins with --time none."
+    if not np.isfinite(times).all():
+        raise InputError(quoted(name), "finite times", "NaN or infinity", remedy)
+    check_increasing(name, times, "times", remedy)
     width = _agree(v, name, _usual_steps(times), stated)
     if len(times) == n_rows + 1:
         v.note(f"time: {quoted(name)} read as the {n_rows + 1} edges of the bins")
@@ -201,16 +205,13 @@ def _bins_from_times(v: Variables, name: str, n_rows: int, stated: tuple[float, 
     return bins
 
 
-def _check_increasing(name: str, times: np.ndarray) -> None:
-    remedy = "Correct them, or number the bins with --time none."
-    if not np.isfinite(times).all():
-        raise InputError(quoted(name), "finite times", "NaN or infinity", remedy)
+def check_increasing(name: str, times: np.ndarray, what: str, remedy: str) -> None:
+    """Refuse times, of bins or of trials, that do not increase."""
     falls = np.flatnonzero(np.diff(times) <= 0)
     if len(falls):
         i = falls[0]
-        raise InputError(
-            quoted(name), "times that increase", f"{times[i + 1]:g} after {times[i]:g} (row {i + 1})", remedy
-        )
+        found = f"{times[i + 1]:g} after {times[i]:g} (row {i + 1})"
+        raise InputError(quoted(name), f"{what} that increase", found, remedy)
 
 
 def _usual_steps(times: np.ndarray) -> tuple[float, float] | None:

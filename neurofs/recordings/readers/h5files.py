@@ -31,8 +31,11 @@ __all__ = [
 
 
 @contextmanager
-def open_h5(path: Path) -> Iterator[h5py.File]:
-    """Open an HDF5 file for reading; anything the library cannot read becomes an `InputError`."""
+def open_h5(path: Path, *, free_layout: bool = False) -> Iterator[h5py.File]:
+    """Open an HDF5 file for reading; anything the library cannot read becomes an `InputError`.
+
+    With a `free_layout`, where any content may be met, so does whatever else goes wrong inside.
+    """
     try:
         file = h5py.File(path, "r")
     except OSError as error:
@@ -42,7 +45,7 @@ def open_h5(path: Path) -> Iterator[h5py.File]:
         try:
             yield file
         except (OSError, RuntimeError, LookupError, ValueError, TypeError, MemoryError) as error:
-            if not _raised_in_h5py(error):
+            if not free_layout and not _raised_in_h5py(error):
                 raise
             remedy = "The file is damaged; fetch it again."
             raise InputError(path.name, "a sound HDF5 file", _first_line(error), remedy) from None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,6 @@ import h5py
 import numpy as np
 
 from neurofs.ground.config import LoadOptions
-from neurofs.ground.errors import InputError
 from neurofs.ground.files import hash_file
 from neurofs.recordings.readers.h5files import (
     as_text,
@@ -26,14 +23,14 @@ from neurofs.recordings.readers.sizes import Budget
 from neurofs.recordings.readers.variables import LeftOut, Variables, drop_left_out
 from neurofs.recordings.recording import Recording
 
-__all__ = ["find_objects", "read", "read_variables", "refuse_damage"]
+__all__ = ["find_objects", "read", "read_variables"]
 
 MAX_ATTRIBUTE = 2**16
 
 
 def read(path: Path, options: LoadOptions) -> Recording:
     """Return the recording in an HDF5 file; one that says it is NWB is read as such."""
-    with open_h5(path) as file, refuse_damage():
+    with open_h5(path, free_layout=True) as file:
         is_nwb = "nwb_version" in file.attrs
     if is_nwb:
         from neurofs.recordings.readers import nwb
@@ -43,21 +40,11 @@ def read(path: Path, options: LoadOptions) -> Recording:
     return interpret(Variables(values, options, notes), path.stem, path.name, hash_file(path))
 
 
-@contextmanager
-def refuse_damage() -> Iterator[None]:
-    """Turn what the HDF5 library raises on a damaged file, wherever it meets the damage, into one line."""
-    try:
-        yield
-    except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
-        found = str(error.args[0] if error.args else error).partition("\n")[0] or type(error).__name__
-        raise InputError("content", "an HDF5 file without damage", found, "Get a sound copy.") from None
-
-
 def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:
     """Return the data sets and plain attributes of a file by name, and notes on what was left out."""
     flat: dict[str, Any] = {}
     budget = Budget()
-    with open_h5(path) as file, refuse_damage():
+    with open_h5(path, free_layout=True) as file:
         _add_attributes(flat, file, "")
         for name, item in find_objects(file).items():
             key = name.replace("/", ".")

@@ -24,7 +24,7 @@ from neurofs.ground.files import hash_file
 from neurofs.recordings.readers.layout import interpret
 from neurofs.recordings.readers.mat5 import check_and_inflate
 from neurofs.recordings.readers.sizes import Budget, count_bytes
-from neurofs.recordings.readers.variables import LeftOut, Variables, drop_left_out, flatten
+from neurofs.recordings.readers.variables import LeftOut, Variables, drop_left_out, flatten, join_rows
 from neurofs.recordings.recording import Recording
 
 __all__ = ["read", "read_variables"]
@@ -112,9 +112,5 @@ def _convert(value: Any, name: str, budget: Budget) -> Any:
     if value.dtype.kind == "O":
         return [_convert(item, name, budget) for item in value.ravel(order="F")]
     if value.dtype.kind in "US":
-        return _as_text([str(row) for row in value.ravel(order="F")])
+        return join_rows([str(row) for row in value.ravel(order="F")])
     return value
-
-
-def _as_text(rows: list[str]) -> str | list[str]:
-    return "" if not rows else rows[0] if len(rows) == 1 else [row.rstrip() for row in rows]

@@ -23,9 +23,9 @@ from neurofs.recordings.readers.h5files import (
     read_array,
     read_content,
 )
-from neurofs.recordings.readers.hdf5 import find_objects, refuse_damage
+from neurofs.recordings.readers.hdf5 import find_objects
 from neurofs.recordings.readers.sizes import Budget
-from neurofs.recordings.readers.variables import LeftOut, split_words
+from neurofs.recordings.readers.variables import LeftOut, join_rows, split_words
 
 __all__ = ["read_raw"]
 
@@ -35,7 +35,7 @@ NUMERIC = split_words("double single logical int8 uint8 int16 uint16 int32 uint3
 
 def read_raw(path: Path) -> tuple[dict[str, Any], list[str]]:
     """Return the variables of a version 7.3 file as arrays, text, lists and dicts, and no notes."""
-    with open_h5(path) as file, refuse_damage():
+    with open_h5(path, free_layout=True) as file:
         find_objects(file)
         reader = _Reader(file)
         names = [name for name in file if not name.startswith("#")]
@@ -89,7 +89,9 @@ class _Reader:
             return LeftOut()
         check_size(item, self.budget)
         array = read_content(item).T
-        return _as_text(array) if kind == "char" else array
+        if kind != "char":
+            return array
+        return join_rows(["".join(map(chr, row)) for row in np.atleast_2d(array)])
 
     def _read_empty(self, item: h5py.Dataset, kind: str) -> Any:
         if kind in ("cell", "struct"):
@@ -138,9 +140,3 @@ def _holds_references(item: h5py.Dataset) -> bool:
 
 def _is_reference_array(item: Any) -> bool:
     return isinstance(item, h5py.Dataset) and _holds_references(item) and "MATLAB_class" not in item.attrs
-
-
-def _as_text(codes: np.ndarray) -> str | list[str]:
-    """Return a char array as text, or as one text per row."""
-    rows = ["".join(map(chr, row)) for row in np.atleast_2d(codes)]
-    return rows[0] if len(rows) == 1 else [row.rstrip() for row in rows]

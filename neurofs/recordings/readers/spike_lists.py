@@ -12,6 +12,7 @@ from neurofs.recordings.readers.bins import read_seconds_per_unit
 from neurofs.recordings.readers.variables import (
     Variables,
     describe,
+    has_size,
     is_line,
     is_number,
     is_numeric,
@@ -102,11 +103,7 @@ def _members(v: Variables, group: str) -> list[str]:
 def _has_channels(v: Variables, name: str) -> bool:
     size = v.values[name].size
     beside = any(is_numeric(v.values.get(name + end)) for end in INDEX_ENDS)
-    return beside or bool(v.find(CHANNEL_WORDS, lambda value: _per_spike(value, size)))
-
-
-def _per_spike(value: Any, size: int) -> bool:
-    return (is_numeric(value) and value.size == size) or (is_texts(value) and len(value) == size)
+    return beside or bool(v.find(CHANNEL_WORDS, lambda value: has_size(value, size)))
 
 
 def read_spikes(v: Variables, name: str) -> tuple[list[np.ndarray], list[str] | None]:
@@ -143,7 +140,7 @@ def _split(v: Variables, name: str, times: np.ndarray) -> tuple[list[np.ndarray]
     for end in INDEX_ENDS:
         if v.options.spike_channels is None and is_numeric(v.values.get(name + end)):
             return _split_at(v.vector(v.use(name + end)), times, name + end), None
-    labels = v.find_one("spike_channels", CHANNEL_WORDS, lambda value: _per_spike(value, len(times)))
+    labels = v.find_one("spike_channels", CHANNEL_WORDS, lambda value: has_size(value, len(times)))
     if labels is None:
         _refuse_counts(name, times)
         v.note(f"spikes: {quoted(name)} read as one channel; no variable says the channel of each spike")

@@ -26,12 +26,14 @@ __all__ = [
     "find_kept",
     "flag",
     "flatten",
+    "has_size",
     "is_line",
     "is_number",
     "is_numeric",
     "is_table",
     "is_text",
     "is_texts",
+    "join_rows",
     "listed",
     "require_name",
     "split_words",
@@ -39,14 +41,16 @@ __all__ = [
     "words_of",
 ]
 
-MAX_LISTED = 12
 
+def listed(names: Iterable[object], most: int = 12) -> str:
+    """Return names as one readable list, cut after a dozen.
 
-def listed(names: Iterable[object]) -> str:
-    """Return names as one readable list, cut after a dozen."""
+    >>> listed("abc", most=2)
+    'a, b and 1 more'
+    """
     shown = [printable(name) for name in names]
-    more = f" and {len(shown) - MAX_LISTED} more" if len(shown) > MAX_LISTED else ""
-    return (", ".join(shown[:MAX_LISTED]) or "none") + more
+    more = f" and {len(shown) - most} more" if len(shown) > most else ""
+    return (", ".join(shown[:most]) or "none") + more
 
 
 def split_words(text: str) -> tuple[str, ...]:
@@ -138,6 +142,11 @@ def is_texts(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
 
 
+def has_size(value: Any, size: int) -> bool:
+    """Tell whether a value is this many numbers or texts."""
+    return (is_numeric(value) and value.size == size) or (is_texts(value) and len(value) == size)
+
+
 def flatten(value: Any, name: str, into: dict[str, Any]) -> None:
     """Put `value` into a flat mapping; the fields of a struct become names with dots."""
     if isinstance(value, dict):
@@ -145,6 +154,11 @@ def flatten(value: Any, name: str, into: dict[str, Any]) -> None:
             flatten(item, f"{name}.{key}" if name else str(key), into)
     else:
         into[name] = value
+
+
+def join_rows(rows: list[str]) -> str | list[str]:
+    """Return the rows of a char array of MATLAB as text, or as one text per row."""
+    return "".join(rows) if len(rows) < 2 else [row.rstrip() for row in rows]
 
 
 class LeftOut:
