@@ -90,7 +90,7 @@ def demo_run(chromium, tmp_path_factory) -> Path:
     """A run of the demo session with its report, small but whole."""
     from neurofs.ground.config import RunOptions
     from neurofs.pipeline import decode
-    from neurofs.recordings.readers import demo_path
+    from neurofs.recordings.demo import demo_path
     from neurofs.report.page import write_report
 
     folder = tmp_path_factory.mktemp("demo")

@@ -121,7 +121,7 @@ def _write_index(entries: list[dict[str, Any]], folder: Path, quiet: bool) -> No
 def _make_options(session: Path | None, values: dict[str, Any]) -> Any:
     """Return the options of a run: those of its file, overruled by those of the command line."""
     from neurofs.ground.config import RunOptions, given_options, make_options, read_session_file
-    from neurofs.recordings.readers import demo_path
+    from neurofs.recordings.demo import demo_path
 
     if session is None:
         return make_options(RunOptions, {"target": "hand_velocity"} | values | {"file": str(demo_path())})

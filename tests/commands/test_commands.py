@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from neurofs.commands.main import main
 from neurofs.ground.config import LoadOptions
-from neurofs.recordings.readers import demo_path
+from neurofs.recordings.demo import demo_path
 
 
 def run(*arguments):

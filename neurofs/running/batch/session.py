@@ -21,9 +21,8 @@ from neurofs.comparison.provenance import describe_provenance
 from neurofs.comparison.store import TaskStore
 from neurofs.ground.config import RunOptions
 from neurofs.ground.errors import InputError
-from neurofs.ground.files import write_atomically
+from neurofs.ground.files import hash_file, write_atomically
 from neurofs.pipeline import Prepared, finish, prepare
-from neurofs.recordings.readers import hash_file
 from neurofs.recordings.recording import Recording
 from neurofs.recordings.simulate import simulate_session
 from neurofs.recordings.writers import write
