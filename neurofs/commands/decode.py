@@ -56,7 +56,9 @@ def decode_command(
         _try(options, folder, jobs, fresh, as_json, len(runs) == 1)
         for options, folder in zip(runs, folders, strict=True)
     ]
-    summaries = {e["folder"]: e["comparison"].summary for e in entries if e["comparison"] is not None}
+    summaries = {
+        e["folder"]: e["comparison"].summary.to_json() for e in entries if e["comparison"] is not None
+    }
     if as_json:
         click.echo(json.dumps(summaries[str(folders[0])] if len(runs) == 1 else summaries, indent=1))
     if len(runs) > 1:
@@ -102,7 +104,7 @@ def _decode(options: Any, folder: Path, jobs: int | None, fresh: bool, quiet: bo
         raise
     report = write_report(folder)
     if not quiet:
-        click.echo(f"{printable(comparison.summary['session']['name'])}\n")
+        click.echo(f"{printable(comparison.summary.session.name)}\n")
         click.echo(render_summary(comparison.summary))
         click.echo(f"\nreport: {report}")
     return comparison

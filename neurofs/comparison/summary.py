@@ -6,11 +6,13 @@ makes a summary from scores, weights and predictions.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import math
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 __all__ = [
+    "SCHEMA",
     "Audit",
     "Band",
     "BestSize",
@@ -19,6 +21,7 @@ __all__ = [
     "Curve",
     "Estimate",
     "FewChannels",
+    "Findings",
     "Headline",
     "MethodScores",
     "Null",
@@ -35,19 +38,47 @@ __all__ = [
     "Wins",
 ]
 
-Values = list[float | None]
+SCHEMA: Literal[2] = 2
+Score = Literal["r2", "accuracy"]
+
+
+def _drop_nan(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+Value = Annotated[float | None, BeforeValidator(_drop_nan)]
+Values = list[Value]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False)
+
+    def __getitem__(self, key: str) -> Any:
+        """Look a field up as in a mapping, until every reader uses attributes."""
+        return getattr(self, {"metric": "score", "schema": "schema_version"}.get(key, key))
+
+    def __contains__(self, key: str) -> bool:
+        return key in type(self).model_fields
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return a field, or the default."""
+        return getattr(self, key, default)
+
+    def keys(self) -> list[str]:
+        """Return the names of the fields."""
+        return list(type(self).model_fields)
+
+    def items(self) -> list[tuple[str, Any]]:
+        """Return names and values of the fields."""
+        return list(self)
 
 
 class Estimate(_Part):
     """A mean over folds with its 95 % interval (Nadeau and Bengio)."""
 
-    mean: float | None = None
-    low: float | None = None
-    high: float | None = None
+    mean: Value = None
+    low: Value = None
+    high: Value = None
 
 
 class Band(_Part):
@@ -75,6 +106,11 @@ class Scores(_Part):
     accuracy: Estimate
     balanced_accuracy: Estimate
 
+    def of(self, name: str) -> Estimate:
+        """Return the estimate of the score of this name."""
+        found: Estimate = getattr(self, name)
+        return found
+
 
 class PooledScores(Scores):
     """Scores as means over outputs, and the fraction of variance accounted for over all outputs."""
@@ -100,11 +136,11 @@ class PairedTest(_Part):
     method: str
     output: str = Field(description='An output, or "pooled".')
     difference: Estimate = Field(description="Reference minus method, in units of the score.")
-    p: float | None
-    effect_size: float | None
-    wins: float | None = Field(description="Share of folds that the reference wins.")
+    p: Value
+    effect_size: Value
+    wins: Value = Field(description="Share of folds that the reference wins.")
     n_folds: int
-    p_holm: float | None
+    p_holm: Value
 
 
 class Curve(_Part):
@@ -119,6 +155,11 @@ class Curve(_Part):
     r: Band | None = None
     accuracy: Band | None = None
     balanced_accuracy: Band | None = None
+
+    def of(self, name: str) -> Band | None:
+        """Return the curve of the score of this name; values have other scores than classes."""
+        found: Band | None = getattr(self, name)
+        return found
 
 
 class Wins(_Part):
@@ -157,9 +198,9 @@ class Stability(_Part):
     selector: str
     output: str
     n: int
-    index: float | None
-    low: float | None
-    high: float | None
+    index: Value
+    low: Value
+    high: Value
 
 
 class KeptChannel(_Part):
@@ -183,10 +224,10 @@ class Null(_Part):
     n_rows: int
     shifts: list[float] = Field(description="Seconds.")
     values: Values
-    real: float | None
+    real: Value
     p: float
-    chance: float | None
-    high: float | None
+    chance: Value
+    high: Value
 
 
 class Confusion(_Part):
@@ -203,7 +244,7 @@ class Number(Estimate):
     label: str
     method: str
     n: int | None = None
-    p: float | None = None
+    p: Value = None
 
 
 class Numbers(_Part):
@@ -298,20 +339,19 @@ class Provenance(_Part):
     command: str
     seed: int
     finished: str
-    seconds: float | None
+    seconds: Value
     peak_memory: int
     git: str | None
     inputs: list[Input]
     threads: int
 
 
-class Summary(_Part):
-    """The summary of a comparison."""
+class Findings(_Part):
+    """All that a summary holds, but for its words."""
 
-    schema_version: Literal[2] = Field(2, alias="schema")
-    score: Literal["r2", "accuracy"] = Field(description="The score of this target.")
+    schema_version: Literal[2] = Field(SCHEMA, alias="schema")
+    score: Score = Field(description="The score of this target: r2 of values, accuracy of classes.")
     reference: str = Field(description="The method that all others are compared with: the first selector.")
-    headline: Headline
     session: SessionFacts
     audit: Audit
     methods: list[MethodScores] = Field(description="Best first.")
@@ -321,10 +361,18 @@ class Summary(_Part):
     weighting: list[Weighting]
     best_n: list[BestSize]
     stability: list[Stability]
-    few_channels: FewChannels | None
-    null: list[Null]
-    confusion: Confusion | None
+    few_channels: FewChannels | None = Field(
+        description="Null if it was not asked how many channels suffice."
+    )
+    null: list[Null] = Field(description="The null control; empty if it was not run.")
+    confusion: Confusion | None = Field(description="Null if the target has no classes.")
     provenance: Provenance
+
+
+class Summary(Findings):
+    """The summary of a comparison."""
+
+    headline: Headline
 
     def to_json(self) -> dict[str, Any]:
         """Return the content of ``summary.json``."""
