@@ -19,12 +19,13 @@ from typing import Any
 import xarray as xr
 
 from neurofs.comparison.comparison import Comparison
+from neurofs.comparison.digest import summarize
 from neurofs.comparison.evaluate import run_task
 from neurofs.comparison.problem import Problem, Task, list_tasks
 from neurofs.comparison.provenance import describe_provenance
 from neurofs.comparison.session import describe_session
 from neurofs.comparison.store import TaskResult
-from neurofs.comparison.summary import summarise
+from neurofs.comparison.summary import Provenance
 from neurofs.comparison.tables import (
     assemble_null,
     assemble_predictions,
@@ -60,7 +61,7 @@ def prepare(options: RunOptions, recording: Recording | None = None) -> Prepared
 
 
 def finish(
-    prepared: Prepared, results: Mapping[Task, TaskResult], provenance: dict[str, Any] | None = None
+    prepared: Prepared, results: Mapping[Task, TaskResult], provenance: Provenance | None = None
 ) -> Comparison:
     """Put the results of all tasks together."""
     problem, tensor, recording = prepared.problem, prepared.tensor, prepared.recording
@@ -68,7 +69,7 @@ def finish(
     weights = assemble_weights(problem, tensor, results)
     predictions = assemble_predictions(problem, results)
     session = describe_session(recording, tensor, rank_channels(weights))
-    summary = summarise(
+    summary = summarize(
         recording,
         tensor,
         problem,
@@ -87,7 +88,7 @@ def compare(recording: Recording, target: str | list[str], **options: Any) -> Co
     >>> from neurofs.recordings.simulate import simulate_session
     >>> session = simulate_session(12, n_electrodes=4, random_state=1)
     >>> found = compare(session, "hand_velocity:x", n_lags=3, selectors=["corrcoef"], n_splits=3, n_shifts=0)
-    >>> found.summary["audit"]["passed"], found.summary["methods"][0]["method"]
+    >>> found.summary.audit.passed, found.summary.methods[0].method
     (True, 'corrcoef')
     """
     prepared = prepare(RunOptions(target=target, **options), recording)

@@ -89,7 +89,7 @@ def open_page(browser):
 def demo_run(chromium, tmp_path_factory) -> Path:
     """A run of the demo session with its report, small but whole."""
     from neurofs.ground.config import RunOptions
-    from neurofs.recordings.readers import demo_path
+    from neurofs.recordings.demo import demo_path
     from neurofs.running.session import decode
 
     folder = tmp_path_factory.mktemp("demo")

@@ -76,7 +76,7 @@ def _decode_one(options: Any, folder: Path, jobs: int | None, fresh: bool, as_js
         again = shlex.join(["neurofs", "decode", str(folder / "run.toml"), "--out", str(folder)])
         click.echo(f"\nneurofs: what is finished is kept; go on with\n  {again}", err=True)
         raise
-    click.echo(json.dumps(comparison.summary, indent=1) if as_json else _render(comparison, folder))
+    click.echo(json.dumps(comparison.summary.to_json(), indent=1) if as_json else _render(comparison, folder))
 
 
 def _decode_many(sessions: Any, out: Path, jobs: int | None, fresh: bool, as_json: bool) -> None:
@@ -86,7 +86,7 @@ def _decode_many(sessions: Any, out: Path, jobs: int | None, fresh: bool, as_jso
     outcome = run_sessions(sessions, out, make_executor(jobs), fresh=fresh, owns_folder=False)
     found = {state.session.folder: read(state.session.folder) for state in outcome.done}
     if as_json:
-        click.echo(json.dumps({str(folder): c.summary for folder, c in found.items()}, indent=1))
+        click.echo(json.dumps({str(folder): c.summary.to_json() for folder, c in found.items()}, indent=1))
     else:
         parts = [_render(comparison, folder) for folder, comparison in found.items()]
         click.echo("\n\n".join([*parts, outcome.render()]))
@@ -98,5 +98,5 @@ def _render(comparison: Any, folder: Path) -> str:
     """Return the summary of one session for people."""
     from neurofs.comparison.headline import render_summary
 
-    name = printable(comparison.summary["session"]["name"])
+    name = printable(comparison.summary.session.name)
     return f"{name}\n\n{render_summary(comparison.summary)}\n\nreport: {folder / 'report.html'}"

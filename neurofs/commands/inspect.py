@@ -30,8 +30,8 @@ def inspect_command(file: Path | None, as_json: bool, **given: Any) -> None:
       neurofs inspect session.toml --json
     """
     from neurofs.ground.config import LoadOptions, make_options
+    from neurofs.recordings.demo import demo_path
     from neurofs.recordings.quality import inspect_file, render_text
-    from neurofs.recordings.readers import demo_path
 
     report = inspect_file(file or demo_path(), make_options(LoadOptions, read_given(given)))
     click.echo(json.dumps(report, indent=2, default=str) if as_json else render_text(report))

@@ -66,7 +66,7 @@ def _rebuild_entry(folder: Path, base: Path, figures: str | None) -> dict[str, A
         _, comparison = rebuild(folder, figures=figures)
     except NeurofsError as error:
         return make_entry(folder, base, folder.name, reason=_find_reason(folder) or str(error))
-    return make_entry(folder, base, comparison.summary["session"]["name"], comparison)
+    return make_entry(folder, base, comparison.summary.session.name, comparison)
 
 
 def _find_reason(folder: Path) -> str:

@@ -22,7 +22,7 @@ from neurofs.ground.config import RunOptions, given_options, make_options, read_
 from neurofs.ground.errors import InputError, TaskFailed
 from neurofs.ground.files import remove_parts
 from neurofs.pipeline import Prepared, finish, prepare
-from neurofs.recordings.readers import demo_path
+from neurofs.recordings.demo import demo_path
 from neurofs.report.page import write_report
 from neurofs.running.events import write_log
 from neurofs.running.executors import Executor, Failure, Serial

@@ -15,9 +15,9 @@ from click.testing import CliRunner
 import neurofs
 from neurofs.commands.main import main
 from neurofs.comparison import comparison
-from neurofs.comparison.headline import _third
+from neurofs.comparison.headline import judge_chance
 from neurofs.comparison.problem import Task
-from neurofs.comparison.summary import SCHEMA
+from neurofs.comparison.summary import SCHEMA, Summary
 from neurofs.ground.config import RunOptions
 from neurofs.ground.errors import InputError
 from neurofs.pipeline import compare
@@ -215,25 +215,27 @@ def test_a_changed_setting_does_again_what_it_touches(options, tmp_path):
 def test_summary_agrees_with_the_table_of_scores(finished):
     _, comparison = finished
     summary, scores = comparison.summary, comparison.scores
-    assert summary["schema"] == SCHEMA
-    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    content = json.dumps(summary.to_json(), allow_nan=False)
+    assert json.loads(content)["schema"] == SCHEMA
+    assert Summary.model_validate_json(content) == summary
     chosen = scores[scores["chosen"]]
-    for method in summary["methods"]:
-        rows = chosen[chosen["method"] == method["method"]]
-        assert method["pooled"]["r2"]["mean"] == pytest.approx(rows["r2"].mean())
-        for output, found in method["outputs"].items():
-            assert found["mse"]["mean"] == pytest.approx(rows.loc[rows["output"] == output, "mse"].mean())
+    for method in summary.methods:
+        rows = chosen[chosen["method"] == method.method]
+        assert method.pooled.r2.mean == pytest.approx(rows["r2"].mean())
+        for output, found in method.outputs.items():
+            assert found.mse.mean == pytest.approx(rows.loc[rows["output"] == output, "mse"].mean())
     curve = scores[~scores["chosen"]]
-    for wins in summary["wins"]:
-        ours = curve[(curve["selector"] == "rgs") & (curve["weighted"] == wins["weighted"])]
-        theirs = curve[curve["selector"] == wins["rival"]]
+    for wins in summary.wins:
+        ours = curve[(curve["selector"] == "rgs") & (curve["weighted"] == wins.weighted)]
+        theirs = curve[curve["selector"] == wins.rival]
         both = ours.merge(theirs, on=["output", "repeat", "fold", "n"], suffixes=("", "_rival"))
         share = (both["mse"] < both["mse_rival"]).groupby(both["n"]).mean() + 0.5 * (
             both["mse"] == both["mse_rival"]
         ).groupby(both["n"]).mean()
-        assert share.tolist() == pytest.approx(wins["share"])
-        assert wins["n"] == [2, 8, 24]
-    assert summary["audit"] == {**summary["audit"], "passed": True, "n_overlaps": 0}
+        assert share.tolist() == pytest.approx(wins.share)
+        assert wins.n == [2, 8, 24]
+    assert summary.audit.passed
+    assert summary.audit.n_overlaps == 0
 
 
 def test_scores_can_be_computed_again_from_the_predictions(finished):
@@ -281,11 +283,10 @@ def test_a_selector_that_refuses_is_one_line_and_the_rest_is_in_the_log(session,
 
 
 def test_few_shifts_that_all_lose_are_called_too_few():
-    chance = {"p": 1 / 3}
-    assert "too few to rule out chance (p = 0.33)" in _third({"null": [{"values": [0.1, 0.2]}]}, chance)
-    assert "may be chance" in _third({"null": [{"values": [0.1, 0.2]}]}, {"p": 2 / 3})
-    assert "may be chance" in _third({"null": [{"values": [0.1] * 40}]}, {"p": 0.2})
-    assert "no chance result" in _third({"null": [{"values": [0.1] * 40}]}, {"p": 1 / 41})
+    assert "too few to rule out chance (p = 0.33)" in judge_chance(1 / 3, 2)
+    assert "may be chance" in judge_chance(2 / 3, 2)
+    assert "may be chance" in judge_chance(0.2, 40)
+    assert "no chance result" in judge_chance(1 / 41, 40)
 
 
 def test_several_sessions_have_a_folder_each_and_a_bad_one_does_not_stop_the_others(session, tmp_path):
@@ -354,13 +355,13 @@ def test_classes_are_decoded_with_a_confusion_matrix(tmp_path):
         selectors=("relieff", "infogain"),
         decoder=("knn",),
     )
-    counts = np.array(found.summary["confusion"]["counts"])
-    assert counts.sum() == found.summary["session"]["n_samples"]
-    best = found.summary["methods"][0]
-    rows = found.scores[found.scores["chosen"] & (found.scores["method"] == best["method"])]
+    counts = np.array(found.summary.confusion.counts)
+    assert counts.sum() == found.summary.session.n_samples
+    best = found.summary.methods[0]
+    rows = found.scores[found.scores["chosen"] & (found.scores["method"] == best.method)]
     weighted = np.average(rows["accuracy"], weights=rows["n_test"])
     assert np.trace(counts) / counts.sum() == pytest.approx(weighted)
-    assert found.summary["metric"] == "accuracy"
+    assert found.summary.score == "accuracy"
     assert found.scores["r2"].isna().all()
     assert comparison.read(comparison.save(found, tmp_path / "run")) == found
 
@@ -462,6 +463,6 @@ def test_leaking_folds_are_in_the_summary(tmp_path):
         folds="shuffled",
         allow_leakage=True,
     )
-    assert not found.summary["audit"]["passed"]
-    assert found.summary["audit"]["n_overlaps"] > 0
-    assert any("leak" in warning for warning in found.summary["session"]["warnings"])
+    assert not found.summary.audit.passed
+    assert found.summary.audit.n_overlaps > 0
+    assert any("leak" in warning for warning in found.summary.session.warnings)

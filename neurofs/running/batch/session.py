@@ -18,9 +18,8 @@ from typing import Any
 from neurofs.comparison.problem import Task, list_tasks, task_key
 from neurofs.ground.config import RunOptions
 from neurofs.ground.errors import InputError
-from neurofs.ground.files import make_folder, write_atomically
+from neurofs.ground.files import hash_file, make_folder, write_atomically
 from neurofs.pipeline import Prepared, prepare
-from neurofs.recordings.readers import hash_file
 from neurofs.recordings.recording import Recording
 from neurofs.recordings.simulate import simulate_session
 from neurofs.recordings.writers import write
