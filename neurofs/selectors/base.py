@@ -2,11 +2,13 @@
 
 A selector is a scikit-learn estimator. Its own work is one method, `_weigh(samples, Y, groups)`, which
 returns a score per feature; all else (`weights_`, `order_`, `ranking_`, `get_support`, `transform`) follows.
+Its parameters are the fields of a dataclass, which writes the `__init__` that scikit-learn asks for.
 One that finds a set of features is a `SetSelector`, whose `_weigh` also says which features are in the set.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
 
@@ -25,6 +27,7 @@ __all__ = ["Selector", "SetSelector"]
 LARGEST = 1e18  # squares of larger numbers, summed over features, overflow float32
 
 
+@dataclass(eq=False, repr=False)
 class Selector(Method, SelectorMixin, BaseEstimator):
     """Base of the selectors; see the module.
 
@@ -42,12 +45,10 @@ class Selector(Method, SelectorMixin, BaseEstimator):
         group first, `ranking_` is the rank of a feature's group, and `n_features_to_select` counts groups.
     """
 
-    n_features_to_select: Any = None
-    feature_groups: Any = None
     is_metric = False  # whether the weights are the w of a distance, d_w(x, x') = Σ w² (x − x')²
-    target = "continuous"  # the kind of target, for the table of selectors, as are the next two
-    cost = ""
-    reference = ""
+
+    n_features_to_select: Any = None
+    feature_groups: Any = field(default=None, kw_only=True)
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Selector:
         """Weigh the features of `X` (array, data frame or `Samples`) for the target(s) `y`.

@@ -21,6 +21,7 @@ import numpy as np
 
 from neurofs.features.samples import Samples
 from neurofs.features.splits import split_off
+from neurofs.ground.works import WORKS
 from neurofs.selectors.base import SetSelector
 from neurofs.selectors.memory import check_memory, memory_limit
 from neurofs.selectors.subsets import AnyEstimator, Cut, LeastSquares, Logistic, Neighbors, SubsetModel
@@ -67,32 +68,19 @@ def climb(model: SubsetModel, n_units: int, width: int, largest: int) -> Iterato
         yield beam[0], len(made)
 
 
+@dataclass(eq=False, repr=False)
 class _Beam(SetSelector, EstimatorSelector):
     """What the two share; they differ in the rows by which sets are ranked."""
 
-    reference = "Ng 1998"
+    citation, origin = WORKS["ng1998"], "Ng 1998"
     _ranks_held_out = False
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        estimator: Any = "least-squares",
-        beam_width: int = 50,
-        max_features: Any = None,
-        hold_out: float = 0.3,
-        n_neighbors: Any = "auto",
-        discrete_target: Any = "auto",
-        *,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.estimator = estimator
-        self.beam_width = beam_width
-        self.max_features = max_features
-        self.hold_out = hold_out
-        self.n_neighbors = n_neighbors
-        self.discrete_target = discrete_target
-        self.feature_groups = feature_groups
+    estimator: Any = "least-squares"
+    beam_width: int = 50
+    max_features: Any = None
+    hold_out: float = 0.3
+    n_neighbors: Any = "auto"
+    discrete_target: Any = "auto"
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         units = Units(self.feature_groups, samples.n_features)
@@ -250,6 +238,8 @@ class OrderedFS(_Beam):
     (array([2, 5]), array([0.866 , 0.4872, 0.0052, 0.0053, 0.0053]))
     """
 
+    name, label = "ordered-fs", "ORDERED-FS"
+    color, marker = "vermilion", "p"
     cost = "b N² per size (least squares), at most b m² N (knn)"
 
 
@@ -268,5 +258,7 @@ class StandardWrap(_Beam):
     9
     """
 
+    name, label = "standard-wrap", "STANDARD-WRAP"
+    color, marker, line = "vermilion", "p", "--"
     cost = "b N² per size (least squares), at most b m² N (knn)"
     _ranks_held_out = True

@@ -16,12 +16,14 @@ any number of values and of classes works the same way.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from neurofs.features.samples import Samples
+from neurofs.ground.works import WORKS
 from neurofs.selectors import loops_sets
 from neurofs.selectors.base import SetSelector
 from neurofs.selectors.conflicts import Conflicts, Partition, discretize
@@ -36,25 +38,15 @@ MOST_WORK = 1e11  # words of conflicts that FOCUS-2 may look at before it gives 
 CHUNK = 200_000  # tests of one call of a kernel, so that a user can interrupt
 
 
+@dataclass(eq=False, repr=False)
 class _Sufficient(SetSelector, ClassSelector):
     """What the five share: discrete values, the tolerance, and the order of the features."""
 
-    reference = "Almuallim & Dietterich 1994"
+    citation, origin = WORKS["almuallim1994"], "Almuallim & Dietterich 1994"
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        tolerance: Any = "auto",
-        levels: Any = None,
-        binning: str = "cap",
-        *,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.tolerance = tolerance
-        self.levels = levels
-        self.binning = binning
-        self.feature_groups = feature_groups
+    tolerance: Any = "auto"
+    levels: Any = None
+    binning: str = "cap"
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         units = Units(self.feature_groups, samples.n_features)
@@ -170,6 +162,8 @@ class SimpleGreedy(_Greedy):
     array([1, 4, 6])
     """
 
+    name, label = "simple-greedy", "Simple-Greedy"
+    color, marker, line = "blue", "s", "--"
     cost = "m N per feature chosen"
 
     def _score(self, part: Partition, found: list[int]) -> np.ndarray:
@@ -190,6 +184,8 @@ class MutualInformationGreedy(_Greedy):
     array([1, 4, 6])
     """
 
+    name, label = "mi-greedy", "MI-Greedy"
+    color, marker, line = "magenta", "d", "--"
     cost = "m N per feature chosen"
 
     def _score(self, part: Partition, found: list[int]) -> np.ndarray:
@@ -212,6 +208,8 @@ class WeightedGreedy(_Greedy):
     array([1, 4, 6])
     """
 
+    name, label = "weighted-greedy", "Weighted-Greedy"
+    color, marker, line = "olive", "v", "--"
     cost = "m² N per feature chosen; m² N / 16 bytes"
 
     def _find(self, part: Partition, allowed: int) -> tuple[list[int], np.ndarray]:
@@ -232,25 +230,11 @@ class WeightedGreedy(_Greedy):
 # -------------------------------------------------------------------------------------------------- exact
 
 
+@dataclass(eq=False, repr=False)
 class _Focus(_Sufficient):
     """A search for the smallest sufficient set."""
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        tolerance: Any = "auto",
-        levels: Any = None,
-        binning: str = "cap",
-        max_tests: Any = "auto",
-        *,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.tolerance = tolerance
-        self.levels = levels
-        self.binning = binning
-        self.max_tests = max_tests
-        self.feature_groups = feature_groups
+    max_tests: Any = "auto"
 
     def _find(self, part: Partition, allowed: int) -> tuple[list[int], np.ndarray]:
         first = (part.n_all - part.score()[0]).astype(float)
@@ -309,6 +293,8 @@ class Focus1(_Focus):
     array([1, 4, 6])
     """
 
+    name, label = "focus1", "FOCUS-1"
+    color, marker, line = "violet", "^", "--"
     cost = "N^p tests for p features chosen"
 
     def _search(self, listed: Conflicts, allowed: int) -> list[int]:
@@ -364,6 +350,8 @@ class Focus2(_Focus):
     (array([1, 3, 4]), 7)
     """
 
+    name, label = "focus2", "FOCUS-2"
+    color, marker = "violet", "^"
     cost = "m² N / 16 bytes; exponential in the features chosen"
 
     def _affordable(self, listed: Conflicts) -> int:

@@ -9,12 +9,14 @@ and what is of its trial are left out. After Gilad-Bachrach, Navot and Tishby (I
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from neurofs.features.samples import Samples
+from neurofs.ground.works import WORKS
 from neurofs.metric import loops, neighbors
 from neurofs.selectors import loops_margin
 from neurofs.selectors.base import SetSelector
@@ -77,6 +79,7 @@ def check_beta(beta: Any, utility: str, theta: np.ndarray) -> float:
 # --------------------------------------------------------------------------------------------------- Simba
 
 
+@dataclass(eq=False, repr=False)
 class Simba(ClassSelector):
     """Simba: stochastic gradient ascent on e(w), with hits and misses found under the current weights.
 
@@ -124,32 +127,19 @@ class Simba(ClassSelector):
     [0, 3]
     """
 
+    name, label = "simba", "Simba"
+    citation, origin = WORKS["gilad2004"], "Gilad-Bachrach, Navot & Tishby 2004"
+    color, marker = "teal", "*"
     is_metric = True
     cost = "m² N per start and epoch"
-    reference = "Gilad-Bachrach, Navot & Tishby 2004"
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        utility: str = "linear",
-        beta: Any = "auto",
-        n_epochs: int = 1,
-        n_starts: int = 5,
-        step_size: Any = "auto",
-        exclude: str = "overlap",
-        random_state: Any = None,
-        *,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.utility = utility
-        self.beta = beta
-        self.n_epochs = n_epochs
-        self.n_starts = n_starts
-        self.step_size = step_size
-        self.exclude = exclude
-        self.random_state = random_state
-        self.feature_groups = feature_groups
+    utility: str = "linear"
+    beta: Any = "auto"
+    n_epochs: int = 1
+    n_starts: int = 5
+    step_size: Any = "auto"
+    exclude: str = "overlap"
+    random_state: Any = None
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         check_utility(self.utility, ("linear", "sigmoid"))
@@ -212,6 +202,7 @@ def root_mean_variance(samples: Samples) -> float:
 # -------------------------------------------------------------------------------------------------- G-flip
 
 
+@dataclass(eq=False, repr=False)
 class GFlip(SetSelector, ClassSelector):
     """G-flip: go through the features in random order and add or remove each one if that raises e(F).
 
@@ -257,29 +248,17 @@ class GFlip(SetSelector, ClassSelector):
     array([0, 3])
     """
 
+    name, label = "gflip", "G-flip"
+    citation, origin = WORKS["gilad2004"], "Gilad-Bachrach, Navot & Tishby 2004"
+    color, marker = "magenta", "<"
     cost = "m² N per pass; m² memory"
-    reference = "Gilad-Bachrach, Navot & Tishby 2004"
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        utility: str = "linear",
-        beta: Any = "auto",
-        n_starts: int = 2,
-        max_passes: int = MOST_PASSES,
-        exclude: str = "overlap",
-        random_state: Any = None,
-        *,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.utility = utility
-        self.beta = beta
-        self.n_starts = n_starts
-        self.max_passes = max_passes
-        self.exclude = exclude
-        self.random_state = random_state
-        self.feature_groups = feature_groups
+    utility: str = "linear"
+    beta: Any = "auto"
+    n_starts: int = 2
+    max_passes: int = MOST_PASSES
+    exclude: str = "overlap"
+    random_state: Any = None
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         check_utility(self.utility, UTILITIES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -10,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
 from neurofs.features.samples import Samples
+from neurofs.ground.works import WORKS
 from neurofs.metric import neighbors
 from neurofs.selectors.base import SetSelector
 from neurofs.selectors.filters import DEFAULT_NEIGHBORS
@@ -22,6 +24,7 @@ from neurofs.selectors.units import Units
 __all__ = ["Mufasa", "draw_near"]
 
 
+@dataclass(eq=False, repr=False)
 class Mufasa(SetSelector, EstimatorSelector):
     """Mufasa: search the space of meta-features for a place around which n features are good together.
 
@@ -31,7 +34,7 @@ class Mufasa(SetSelector, EstimatorSelector):
     largest number, which no set would reach; it is −∞ here.)
 
     Only J sets are ever measured, however many features there are. That needs meta-features that tell good
-    from bad, which is why it is not among `SELECTORS`: it has to be given them.
+    from bad.
 
     Parameters
     ----------
@@ -77,39 +80,23 @@ class Mufasa(SetSelector, EstimatorSelector):
     True
     """
 
+    name, label = "mufasa", "Mufasa"
+    citation, origin = WORKS["navot2006"], "Navot 2006, 5.3"
+    color, marker, line = "green", "*", "--"
     cost = "m² n J"
-    reference = "Navot 2006, 5.3"
 
-    def __init__(
-        self,
-        n_features_to_select: Any = 0.5,
-        n_rounds: int = 50,
-        meta_features: Any = None,
-        estimator: Any = None,
-        cv: Any = 5,
-        scoring: Any = None,
-        width: float = 0.5,
-        step: float = 0.5,
-        n_neighbors: Any = "auto",
-        exclude: str = "overlap",
-        discrete_target: Any = "auto",
-        random_state: Any = None,
-        *,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_rounds = n_rounds
-        self.meta_features = meta_features
-        self.estimator = estimator
-        self.cv = cv
-        self.scoring = scoring
-        self.width = width
-        self.step = step
-        self.n_neighbors = n_neighbors
-        self.exclude = exclude
-        self.discrete_target = discrete_target
-        self.random_state = random_state
-        self.feature_groups = feature_groups
+    n_features_to_select: Any = 0.5
+    n_rounds: int = 50
+    meta_features: Any = None
+    estimator: Any = None
+    cv: Any = 5
+    scoring: Any = None
+    width: float = 0.5
+    step: float = 0.5
+    n_neighbors: Any = "auto"
+    exclude: str = "overlap"
+    discrete_target: Any = "auto"
+    random_state: Any = None
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         if not isinstance(self.n_rounds, Integral) or self.n_rounds < 1:

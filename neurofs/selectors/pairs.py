@@ -16,6 +16,7 @@ the target in place 9.2 (chewie), 6.9 (a2929) and 9.3 (stevenson).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ STANDS_OUT, FULLY = 3.0, 6.0  # deviations
 NORMAL_QUARTILE = 0.6745
 
 
+@dataclass(eq=False, repr=False)
 class Pairs(EitherSelector):
     """Features whose product with another one tells of the target what no sum of features does.
 
@@ -66,15 +68,12 @@ class Pairs(EitherSelector):
     (array([4, 7]), array([7, 4]))
     """
 
+    name, label = "pairs", "products of pairs"
+    origin = "neurofs"
+    color, marker = "teal", "p"
     cost = "m N²"
-    reference = "neurofs"
 
-    def __init__(
-        self, n_features_to_select: Any = None, discrete_target: Any = "auto", *, feature_groups: Any = None
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.discrete_target = discrete_target
-        self.feature_groups = feature_groups
+    discrete_target: Any = "auto"
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         z, self.partners_ = survey_pairs(samples, self._columns(Y))

@@ -24,6 +24,7 @@ How the defaults came about, on the paper's synthetic functions (m = 40 … 100)
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any
 
@@ -31,6 +32,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from neurofs.features.samples import Samples
+from neurofs.ground.works import WORKS
 from neurofs.metric import loops, neighbors
 from neurofs.selectors.base import Selector
 
@@ -48,6 +50,7 @@ BATCH = 8  # most rows that share one step
 LIMIT = 0.5  # most that one step may change a weight, as a fraction of it
 
 
+@dataclass(eq=False, repr=False)
 class RGS(Selector):
     """Regression, gradient guided, feature selection.
 
@@ -112,40 +115,24 @@ class RGS(Selector):
     [3, 7]
     """
 
+    name, label = "rgs", "RGS"
+    citation, origin = WORKS["navot2005"], "Navot, Shpigelman, Tishby & Vaadia 2005"
+    color = "blue"
     is_metric = True
     cost = "m² N per epoch"
-    reference = "Navot, Shpigelman, Tishby & Vaadia 2005"
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        n_neighbors: Any = "auto",
-        beta: Any = "adaptive",
-        step_size: Any = "auto",
-        n_epochs: Any = "auto",
-        n_starts: int = 1,
-        exclude: str = "overlap",
-        multi_output: str = "joint",
-        random_state: Any = None,
-        *,
-        beta_factor: float = 0.25,
-        batch_size: Any = "auto",
-        survey: bool = True,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_neighbors = n_neighbors
-        self.beta = beta
-        self.step_size = step_size
-        self.n_epochs = n_epochs
-        self.n_starts = n_starts
-        self.exclude = exclude
-        self.multi_output = multi_output
-        self.random_state = random_state
-        self.beta_factor = beta_factor
-        self.batch_size = batch_size
-        self.survey = survey
-        self.feature_groups = feature_groups
+    n_neighbors: Any = "auto"
+    beta: Any = "adaptive"
+    step_size: Any = "auto"
+    n_epochs: Any = "auto"
+    n_starts: int = 1
+    exclude: str = "overlap"
+    multi_output: str = "joint"
+    random_state: Any = None
+    _: KW_ONLY
+    beta_factor: float = 0.25
+    batch_size: Any = "auto"
+    survey: bool = True
 
     @classmethod
     def published(cls, **changes: Any) -> RGS:

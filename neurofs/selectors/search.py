@@ -11,13 +11,14 @@ or less in a table of distances per candidate) or that of any scikit-learn estim
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from neurofs.features.samples import Samples
+from neurofs.ground.works import WORKS
 from neurofs.selectors.base import SetSelector
 from neurofs.selectors.losses import EstimatorLoss, SoftKNNLoss
 from neurofs.selectors.targets import EstimatorSelector
@@ -36,39 +37,22 @@ class Step:
     score: float
 
 
+@dataclass(eq=False, repr=False)
 class _Search(SetSelector, EstimatorSelector):
     """What the two directions share."""
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        estimator: Any = None,
-        penalty: Any = 0.0,
-        include: Any = (),
-        cv: Any = 5,
-        scoring: Any = None,
-        n_neighbors: Any = "auto",
-        beta: Any = "adaptive",
-        exclude: str = "overlap",
-        callback: Callable[[Step], None] | None = None,
-        *,
-        beta_factor: float = 0.5,
-        discrete_target: Any = "auto",
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.estimator = estimator
-        self.penalty = penalty
-        self.include = include
-        self.cv = cv
-        self.scoring = scoring
-        self.n_neighbors = n_neighbors
-        self.beta = beta
-        self.exclude = exclude
-        self.callback = callback
-        self.beta_factor = beta_factor
-        self.discrete_target = discrete_target
-        self.feature_groups = feature_groups
+    estimator: Any = None
+    penalty: Any = 0.0
+    include: Any = ()
+    cv: Any = 5
+    scoring: Any = None
+    n_neighbors: Any = "auto"
+    beta: Any = "adaptive"
+    exclude: str = "overlap"
+    callback: Callable[[Step], None] | None = None
+    _: KW_ONLY
+    beta_factor: float = 0.5
+    discrete_target: Any = "auto"
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         units = Units(self.feature_groups, samples.n_features)
@@ -226,8 +210,10 @@ class ForwardSelection(_Search):
     (array([2, 5]), [None, 5, 2])
     """
 
+    name, label = "forward", "forward selection"
+    citation, origin = WORKS["navot2006"], "Navot 2006, 4.3; price: He 2021"
+    color, marker = "olive", "d"
     cost = "m² N per step; m² memory"
-    reference = "Navot 2006, 4.3; price: He 2021"
 
     def _search(self, walk: _Walk, must: np.ndarray, size: int | None) -> np.ndarray:
         walk.begin(must)
@@ -257,8 +243,10 @@ class BackwardElimination(_Search):
     array([2, 4])
     """
 
+    name, label = "backward", "backward elimination"
+    citation, origin = WORKS["kohavi1997"], "Kohavi & John 1997; price: He 2021"
+    color, marker, line = "olive", "d", "--"
     cost = "m² N per step, N steps; m² memory"
-    reference = "Kohavi & John 1997; price: He 2021"
 
     def _search(self, walk: _Walk, must: np.ndarray, size: int | None) -> np.ndarray:
         walk.begin(np.ones(must.size, bool))

@@ -50,7 +50,7 @@ class EitherSelector(Selector):
     """A selector of values and of classes, as `discrete_target` says; `_weigh` gets classes as 0, 1, …"""
 
     target = "continuous or classes"
-    discrete_target: Any = "auto"
+    discrete_target = "auto"  # a parameter of each such selector, at a place of its own
 
     def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
         if not is_discrete(y, self.discrete_target):

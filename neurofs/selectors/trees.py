@@ -46,6 +46,7 @@ class Round:
     ccp_alpha: float  #: strength of pruning
 
 
+@dataclass(eq=False, repr=False)
 class EBFS(SetSelector, ClassSelector):
     """EBFS: remove the features that trees test on the way to wrong answers more than to right ones.
 
@@ -82,25 +83,15 @@ class EBFS(SetSelector, ClassSelector):
     array([1, 4])
     """
 
+    name, label = "ebfs", "EBFS"
+    origin = "On Induction (thesis), chapter 2"
+    color, marker = "olive", ">"
     cost = "v trees per round, at most N rounds"
-    reference = "On Induction (thesis), chapter 2"
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        ccp_alpha: Any = 0.0,
-        cv: int = 10,
-        tolerance: float = 0.05,
-        random_state: Any = None,
-        *,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.ccp_alpha = ccp_alpha
-        self.cv = cv
-        self.tolerance = tolerance
-        self.random_state = random_state
-        self.feature_groups = feature_groups
+    ccp_alpha: Any = 0.0
+    cv: int = 10
+    tolerance: float = 0.05
+    random_state: Any = None
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         self._check_settings()
