@@ -18,12 +18,11 @@ from typing import Any
 import numpy as np
 from scipy.linalg.blas import sgemm
 
-from neurofs.features.samples import Samples
+from neurofs.features.samples import Samples, as_samples
 from neurofs.metric import loops, loops_linear
 
 __all__ = [
     "Neighbors",
-    "as_samples",
     "centered",
     "find_neighbors",
     "local_linear",
@@ -39,11 +38,6 @@ BLOCK = 1024  # rows materialised at a time for matrix products
 SKS_BLOCK = 64  # features whose values are sorted at a time
 PREFIX_BLOCK = 128  # query rows whose distances are kept at a time in a prefix curve
 PREFIX_GEMM = 12  # new features from which a matrix product beats adding columns one by one
-
-
-def as_samples(X: Any) -> Samples:
-    """Return `X` if it is `Samples`, else its rows as samples."""
-    return X if isinstance(X, Samples) else Samples.from_array(X)
 
 
 def as_outputs(y: Any, n_rows: int) -> np.ndarray:

@@ -14,12 +14,12 @@ from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
 from neurofs.metric import neighbors
 from neurofs.selectors.base import SetSelector
+from neurofs.selectors.feature_groups import FeatureGroups
 from neurofs.selectors.filters import DEFAULT_NEIGHBORS
 from neurofs.selectors.losses import EstimatorLoss
 from neurofs.selectors.meta import describe_features
 from neurofs.selectors.rgs import positive, standardised
 from neurofs.selectors.targets import EstimatorSelector, check_neighbors, check_pairs
-from neurofs.selectors.units import Units
 
 __all__ = ["Mufasa", "draw_near"]
 
@@ -102,33 +102,38 @@ class Mufasa(SetSelector, EstimatorSelector):
         if not isinstance(self.n_rounds, Integral) or self.n_rounds < 1:
             raise ValueError(f"n_rounds must be a whole number of at least 1; found {self.n_rounds!r}")
         width, step = positive("width", self.width), positive("step", self.step)
-        units, rng = Units(self.feature_groups, samples.n_features), check_random_state(self.random_state)
-        places, mean, scale = self._place(samples, units)
+        feature_groups, rng = (
+            FeatureGroups(self.feature_groups, samples.n_features),
+            check_random_state(self.random_state),
+        )
+        places, mean, scale = self._place(samples, feature_groups)
         loss = self._make_loss(samples, Y, groups)
-        n, u = self._count_selected(len(units)), np.zeros(places.shape[1])
+        n, u = self._count_selected(len(feature_groups)), np.zeros(places.shape[1])
         best, best_u, best_set, curve = np.inf, u, np.arange(n), []
         for _ in range(self.n_rounds):
             drawn = draw_near(u, places, n, width, rng)
-            curve.append(loss(np.sort(np.concatenate([units.members[unit] for unit in drawn]))))
+            curve.append(loss(np.sort(np.concatenate([feature_groups.members[group] for group in drawn]))))
             if curve[-1] <= best:
                 best, best_u, best_set = curve[-1], u, drawn
             u = best_u + step * rng.normal(size=u.size)
         self.loss_curve_, self.point_ = np.array(curve), mean + scale * best_u
-        self._chosen = np.isin(units.of_feature, best_set)
-        return -((places - best_u) ** 2).sum(axis=1)[units.of_feature]
+        self._chosen = np.isin(feature_groups.of_feature, best_set)
+        return -((places - best_u) ** 2).sum(axis=1)[feature_groups.of_feature]
 
-    def _place(self, samples: Samples, units: Units) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the standardised meta-features of every unit, and their mean and standard deviation."""
+    def _place(
+        self, samples: Samples, feature_groups: FeatureGroups
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the standardised meta-features of every feature group, and their mean and standard deviation."""
         meta = describe_features(samples) if self.meta_features is None else self.meta_features
         meta = check_array(meta, dtype=np.float64, input_name="meta_features")
         if len(meta) != samples.n_features:
             raise ValueError(
                 f"meta_features must have a row per feature ({samples.n_features}); found {len(meta)}"
             )
-        by_unit = np.array([meta[members].mean(axis=0) for members in units.members])
-        mean, scale = by_unit.mean(axis=0), by_unit.std(axis=0)
+        by_group = np.array([meta[members].mean(axis=0) for members in feature_groups.members])
+        mean, scale = by_group.mean(axis=0), by_group.std(axis=0)
         scale = np.where(scale > 1e-12 * np.abs(mean), scale, np.inf)
-        return (by_unit - mean) / scale, mean, np.where(np.isfinite(scale), scale, 0.0)
+        return (by_group - mean) / scale, mean, np.where(np.isfinite(scale), scale, 0.0)
 
     def _make_loss(self, samples: Samples, Y: np.ndarray, groups: Any) -> Any:
         """Return the function that says how bad a set of features is."""

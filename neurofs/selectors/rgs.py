@@ -94,8 +94,8 @@ class RGS(Selector):
         The metric: w of d_w(x, x') = Σ_f w_f² (x_f − x'_f)²; with adaptive β the largest is 1. A feature that
         never changes has weight 0.
     importances_, order_, ranking_ : arrays (n_features,)
-        Features are ordered by w √SD (times `head_start_`): a rare unit can have a large weight and yet
-        matter little, a busy one the reverse. Ordered by w alone, the first 20 decode clearly worse.
+        Features are ordered by w √SD (times `head_start_`): a quiet channel can have a large weight and
+        yet matter little, a busy one the reverse. Ordered by w alone, the first 20 decode clearly worse.
     head_start_ : array (n_features,)
         Weights after the survey, from 1 to 2.
     output_weights_ : array (n_outputs, n_features)
