@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from neurofs.ground.works import WORKS
 from neurofs.selectors.base import SetSelector
 from neurofs.selectors.feature_groups import FeatureGroups
 from neurofs.selectors.memory import check_memory, memory_limit
+from neurofs.selectors.parameters import is_count
 from neurofs.selectors.subsets import AnyEstimator, Cut, LeastSquares, Logistic, Neighbors, SubsetModel
 from neurofs.selectors.targets import EstimatorSelector
 
@@ -102,9 +102,9 @@ class _Beam(SetSelector, EstimatorSelector):
 
     def _check_size(self, n_groups: int) -> tuple[int, int]:
         """Return the width of the beam and the size of the largest sets."""
-        if not _is_count(self.beam_width):
+        if not is_count(self.beam_width):
             raise ValueError(f"beam_width must be a whole number above 0; found {self.beam_width!r}")
-        if self.max_features is not None and not _is_count(self.max_features):
+        if self.max_features is not None and not is_count(self.max_features):
             raise ValueError(
                 f"max_features must be None or a whole number above 0; found {self.max_features!r}"
             )
@@ -184,10 +184,6 @@ class _Beam(SetSelector, EstimatorSelector):
         if self.n_features_to_select is None:
             size = 1 + int(np.argmin(np.round(self.hold_out_curve_[1:], DIGITS)))
         return paths[size]
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
 
 
 class OrderedFS(_Beam):

@@ -17,7 +17,7 @@ any number of values and of classes works the same way.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from neurofs.selectors.base import SetSelector
 from neurofs.selectors.conflicts import Conflicts, Partition, discretize
 from neurofs.selectors.feature_groups import FeatureGroups
 from neurofs.selectors.memory import memory_limit
+from neurofs.selectors.parameters import is_count
 from neurofs.selectors.targets import ClassSelector
 
 __all__ = ["Focus1", "Focus2", "MutualInformationGreedy", "SimpleGreedy", "WeightedGreedy"]
@@ -253,7 +254,7 @@ class _Focus(_Sufficient):
         """Return the most tests to make."""
         if isinstance(self.max_tests, str) and self.max_tests == "auto":
             return self._affordable(listed)
-        if not isinstance(self.max_tests, Integral) or isinstance(self.max_tests, bool) or self.max_tests < 1:
+        if not is_count(self.max_tests):
             raise ValueError(f"max_tests must be 'auto' or a whole number above 0; found {self.max_tests!r}")
         return int(self.max_tests)
 

@@ -23,8 +23,8 @@ from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
 from neurofs.metric import neighbors
 from neurofs.selectors.base import Selector
-from neurofs.selectors.rgs import positive, standardised
-from neurofs.selectors.targets import EitherSelector, check_neighbors, check_pairs
+from neurofs.selectors.parameters import check_neighbors, check_width
+from neurofs.selectors.targets import EitherSelector, standardize
 
 __all__ = ["SKS", "AllFeatures", "CorrCoef", "InfoGain", "Random"]
 
@@ -81,10 +81,10 @@ class CorrCoef(_Ranker):
     cost = "m N"
 
     def _score(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
-        Y = standardised(Y)
+        Y = standardize(Y)
         out = np.zeros((Y.shape[1], samples.n_features))
         for block, X in feature_blocks(samples):
-            out[:, block] = np.abs(Y.T @ standardised(X)) / len(X)
+            out[:, block] = np.abs(Y.T @ standardize(X)) / len(X)
         return np.minimum(out, 1.0)
 
 
@@ -209,17 +209,10 @@ class SKS(_Ranker):
     def _score(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         beta, adaptive = check_width(self.beta, self.beta_factor)
         k = check_neighbors(self.n_neighbors, len(samples), DEFAULT_NEIGHBORS)
-        check_pairs(samples, groups, self.exclude)
+        neighbors.check_pairs(samples, groups, self.exclude)
         settings = {"k": k, "beta": beta, "adaptive": adaptive, "groups": groups, "exclude": self.exclude}
-        error = neighbors.sks_scores(samples, standardised(Y), **settings)
+        error = neighbors.sks_scores(samples, standardize(Y), **settings)
         return 1.0 - error.T
-
-
-def check_width(beta: Any, factor: Any) -> tuple[float, bool]:
-    """Return the number that the kernels take as β, and whether it multiplies the mean distance."""
-    if isinstance(beta, str) and beta == "adaptive":
-        return positive("beta_factor", factor), True
-    return positive("beta", beta), False
 
 
 @dataclass(eq=False, repr=False)

@@ -27,8 +27,8 @@ from neurofs.features.samples import Samples
 from neurofs.metric.channel_path import learn_sparse_metric
 from neurofs.metric.learning import N_ROWS, N_STEPS, choose_start, learn_metric, sort_rows
 from neurofs.selectors.pairs import standing_out, survey_pairs
-from neurofs.selectors.rgs import RGS, standardised
-from neurofs.selectors.targets import EitherSelector
+from neurofs.selectors.rgs import RGS
+from neurofs.selectors.targets import EitherSelector, standardize
 
 __all__ = ["KernelRGS", "find_start", "weigh_by_rgs"]
 
@@ -103,7 +103,7 @@ class KernelRGS(EitherSelector):
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         """Learn the metric and return its weights."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        data = samples, standardised(self._columns(Y)), None if groups is None else np.asarray(groups), rng
+        data = samples, standardize(self._columns(Y)), None if groups is None else np.asarray(groups), rng
         weigh = find_start if self.head_start else None
         settings: dict[str, Any] = {
             "mixed": self.mixed,

@@ -21,9 +21,9 @@ from neurofs.metric import loops, neighbors
 from neurofs.selectors import loops_margin
 from neurofs.selectors.base import SetSelector
 from neurofs.selectors.feature_groups import FeatureGroups
+from neurofs.selectors.parameters import resolve_auto
 from neurofs.selectors.relief import nearest_hits_and_misses, squared_differences, usable_rows
-from neurofs.selectors.rgs import auto
-from neurofs.selectors.targets import ClassSelector, allowed_pairs
+from neurofs.selectors.targets import ClassSelector
 
 __all__ = ["Climb", "GFlip", "Simba", "evaluate_margins", "find_margins"]
 
@@ -73,7 +73,7 @@ def check_utility(utility: Any, known: tuple[str, ...]) -> None:
 def check_beta(beta: Any, utility: str, theta: np.ndarray) -> float:
     """Return β of the sigmoid; "auto" is one over the mean |θ| at unit weights."""
     scale = float(np.abs(theta).mean()) if utility == "sigmoid" and theta.size else 1.0
-    return auto(beta, 1.0 / scale if scale > 0 else 1.0, "beta")
+    return resolve_auto(beta, 1.0 / scale if scale > 0 else 1.0, "beta")
 
 
 # --------------------------------------------------------------------------------------------------- Simba
@@ -145,8 +145,8 @@ class Simba(ClassSelector):
         check_utility(self.utility, ("linear", "sigmoid"))
         rng, (samples,) = check_random_state(self.random_state), neighbors.centered(samples)
         climb = Climb(self, samples, Y[:, 0].astype(np.int64), groups)
-        epochs = int(auto(self.n_epochs, 1, "n_epochs", whole=True))
-        starts = int(auto(self.n_starts, 1, "n_starts", whole=True))
+        epochs = int(resolve_auto(self.n_epochs, 1, "n_epochs", whole=True))
+        starts = int(resolve_auto(self.n_starts, 1, "n_starts", whole=True))
         runs = [climb.run(epochs, climb.steps[start % len(climb.steps)], rng) for start in range(starts)]
         self.start_evaluations_ = np.array([value for _, value in runs])
         self.metric_weights_, self.evaluation_ = max(runs, key=lambda run: run[1])
@@ -165,9 +165,9 @@ class Climb:
         self.span = neighbors.exclusion_span(samples, settings.exclude)
         self.utility = settings.utility
         self.beta = check_beta(settings.beta, self.utility, self.margins(np.ones(samples.n_features)))
-        spread = root_mean_variance(samples) or 1.0
-        fixed = auto(settings.step_size, 0.0, "step_size")
-        self.steps = [fixed] if fixed else [factor / spread for factor in STEPS]
+        deviation = root_mean_variance(samples) or 1.0
+        fixed = resolve_auto(settings.step_size, 0.0, "step_size")
+        self.steps = [fixed] if fixed else [factor / deviation for factor in STEPS]
 
     def run(self, n_epochs: int, step: float, rng: np.random.RandomState) -> tuple[np.ndarray, float]:
         """Return the weights after some epochs, at max |w| = 1, and e(w)."""
@@ -267,9 +267,9 @@ class GFlip(SetSelector, ClassSelector):
         theta = find_margins(samples, codes, groups=groups, exclude=self.exclude)
         beta = check_beta(self.beta, self.utility, theta)
         feature_groups = FeatureGroups(self.feature_groups, samples.n_features)
-        passes = int(auto(self.max_passes, MOST_PASSES, "max_passes", whole=True))
+        passes = int(resolve_auto(self.max_passes, MOST_PASSES, "max_passes", whole=True))
         runs = []
-        for start in range(int(auto(self.n_starts, 2, "n_starts", whole=True))):
+        for start in range(int(resolve_auto(self.n_starts, 2, "n_starts", whole=True))):
             run = _Flips(samples, codes, groups, self.exclude, feature_groups, self.utility, beta)
             if start % 2:
                 run.choose_all()
@@ -311,7 +311,7 @@ class _Flips:
         sizes = np.bincount(codes)
         self.first = np.repeat(np.cumsum(sizes) - sizes, sizes)
         self.last = np.repeat(np.cumsum(sizes), sizes)
-        allowed = allowed_pairs(samples, groups, exclude, "GFlip")[np.ix_(order, order)]
+        allowed = neighbors.allowed_pairs(samples, groups, exclude, "GFlip")[np.ix_(order, order)]
         self.D = np.where(allowed, 0.0, np.inf)
         self.chosen = np.zeros(len(feature_groups), bool)
         self.value = self.evaluate(np.empty((0, len(samples))), 1.0)

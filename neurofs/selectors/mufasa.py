@@ -18,8 +18,8 @@ from neurofs.selectors.feature_groups import FeatureGroups
 from neurofs.selectors.filters import DEFAULT_NEIGHBORS
 from neurofs.selectors.losses import EstimatorLoss
 from neurofs.selectors.meta import describe_features
-from neurofs.selectors.rgs import positive, standardised
-from neurofs.selectors.targets import EstimatorSelector, check_neighbors, check_pairs
+from neurofs.selectors.parameters import check_neighbors, check_positive
+from neurofs.selectors.targets import EstimatorSelector, standardize
 
 __all__ = ["Mufasa", "draw_near"]
 
@@ -101,7 +101,7 @@ class Mufasa(SetSelector, EstimatorSelector):
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         if not isinstance(self.n_rounds, Integral) or self.n_rounds < 1:
             raise ValueError(f"n_rounds must be a whole number of at least 1; found {self.n_rounds!r}")
-        width, step = positive("width", self.width), positive("step", self.step)
+        width, step = check_positive("width", self.width), check_positive("step", self.step)
         feature_groups, rng = (
             FeatureGroups(self.feature_groups, samples.n_features),
             check_random_state(self.random_state),
@@ -141,9 +141,9 @@ class Mufasa(SetSelector, EstimatorSelector):
         del self._target
         if self.estimator is not None:
             return _EstimatorSets(EstimatorLoss(self, samples, target, groups))
-        check_pairs(samples, groups, self.exclude)
+        neighbors.check_pairs(samples, groups, self.exclude)
         k = check_neighbors(self.n_neighbors, len(samples), DEFAULT_NEIGHBORS)
-        return _SoftKNNSets(samples, standardised(self._columns(Y)), k, groups, self.exclude)
+        return _SoftKNNSets(samples, standardize(self._columns(Y)), k, groups, self.exclude)
 
     def _importance(self, samples: Samples, scores: np.ndarray) -> np.ndarray:
         """Put the best set first."""

@@ -21,8 +21,8 @@ from neurofs.ground.works import WORKS
 from neurofs.metric import loops, neighbors
 from neurofs.selectors import loops_margin
 from neurofs.selectors.base import Selector
-from neurofs.selectors.rgs import positive
-from neurofs.selectors.targets import ClassSelector, check_neighbors, check_pairs
+from neurofs.selectors.parameters import check_neighbors, check_positive
+from neurofs.selectors.targets import ClassSelector
 
 __all__ = ["RReliefF", "Relief", "ReliefF", "nearest_hits_and_misses"]
 
@@ -137,7 +137,7 @@ class _Near:
 
     def __init__(self, samples: Samples, groups: Any, exclude: str, scaled: bool) -> None:
         """Measure the range of every feature; constant features count for nothing."""
-        check_pairs(samples, groups, exclude)
+        neighbors.check_pairs(samples, groups, exclude)
         (samples,) = neighbors.centered(samples)
         self.flat, self.starts, m = neighbors.plain(samples.flat), samples.starts, len(samples)
         self.groups, self.span = neighbors.loo_groups(groups, m), neighbors.exclusion_span(samples, exclude)
@@ -289,9 +289,9 @@ class RReliefF(Selector):
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         near = _Near(samples, groups, self.exclude, self.scaled)
         k = check_neighbors(self.n_neighbors, len(samples), DEFAULT_NEIGHBORS)
-        spread = np.ptp(Y, axis=0)
-        Y = Y / np.where(spread > 0, spread, 1.0)
-        influence = np.exp(-((np.arange(1, k + 1) / positive("sigma", self.sigma)) ** 2))
+        ranges = np.ptp(Y, axis=0)
+        Y = Y / np.where(ranges > 0, ranges, 1.0)
+        influence = np.exp(-((np.arange(1, k + 1) / check_positive("sigma", self.sigma)) ** 2))
         everything = np.arange(len(samples))
         total, by_target = 0.0, np.zeros(Y.shape[1])
         by_feature, by_both = np.zeros(samples.n_features), np.zeros((Y.shape[1], samples.n_features))

@@ -21,9 +21,10 @@ from scipy.linalg import solve_triangular
 from sklearn.base import clone, is_classifier
 
 from neurofs.features.samples import Samples
+from neurofs.metric.neighbors import allowed_pairs
 from neurofs.selectors import loops_beam
 from neurofs.selectors.feature_groups import FeatureGroups
-from neurofs.selectors.targets import allowed_pairs, check_neighbors
+from neurofs.selectors.parameters import check_neighbors
 
 __all__ = ["AnyEstimator", "Cut", "LeastSquares", "Logistic", "Neighbors", "SubsetModel"]
 

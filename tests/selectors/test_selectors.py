@@ -378,7 +378,7 @@ def test_whole_numbers_are_classes_for_a_search_unless_said_otherwise():
 
 @pytest.mark.parametrize("selector", [GFlip(), ForwardSelection(), BackwardElimination()])
 def test_too_many_rows_for_a_table_are_refused(selector, monkeypatch):
-    monkeypatch.setattr("neurofs.selectors.targets.MAX_TABLE", 39)
+    monkeypatch.setattr("neurofs.metric.neighbors.MAX_TABLE", 39)
     X, y, _, _ = make("random")
     with pytest.raises(
         ValueError, match=f"{type(selector).__name__} keeps a table .* at most 39 samples; found 40"
