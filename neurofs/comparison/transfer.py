@@ -8,7 +8,7 @@ that ranking compares with three others:
 
     average       the mean quality, on the earlier sessions, of the feature with the same channel number and lag
     firing rate   of the channel in the new session
-    rgs           RGS with the targets of the new session, what the others are to come near to
+    rgs           RGS with the targets of the new session, which the others should approach
 
 by the rank correlation with the quality that is measured with the targets, and by the R² of soft kNN on the
 first n features, in folds of whole trials or blocks with gaps. Inside a fold meta-features, firing rate and RGS
