@@ -82,7 +82,7 @@ def _features(comparison: Comparison) -> str:
             f"only samples between {printable(c.period[0])} and {printable(c.period[1])} of a trial were used"
         )
     more = f" {_join(extra).capitalize()}." if extra else ""
-    dropped = sum(s["dropped"].values())
+    dropped = sum(n for _, n in s["dropped"])
     return (
         f"Features. {counts} in bins of {width:g} ms. A sample consists of the counts of all channels in "
         f"{_plural(n_lags, 'bin')}, at {lags} ms (positive: "
@@ -134,7 +134,7 @@ def _others(comparison: Comparison) -> str:
 def _describe_selector(name: str) -> str:
     if name in CITED_BY:
         return f"{name_method(name)} {cite(WORKS[CITED_BY[name]])}"
-    reference = SELECTORS[name].reference if name in SELECTORS else ""
+    reference = SELECTORS[name].origin if name in SELECTORS else ""
     plain = name in ("random", "all") or not reference
     return name_method(name) + ("" if plain else f" ({reference})")
 

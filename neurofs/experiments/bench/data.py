@@ -49,7 +49,8 @@ def _write_large(path: Path) -> None:
 def read_and_bin(path: str) -> dict[str, float]:
     """Return the number of spikes, and what reading and binning the file take, in seconds and bytes."""
     from neurofs.features.tensor import build_tensor
-    from neurofs.recordings.readers import demo_path, load
+    from neurofs.recordings.demo import demo_path
+    from neurofs.recordings.readers import load
 
     build_tensor(load(demo_path()), "hand_velocity")  # everything imported and warm
     memory, start = MemoryMeter(), time.perf_counter()

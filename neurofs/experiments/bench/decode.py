@@ -59,7 +59,7 @@ def time_demo() -> float:
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(Path(folder) / "cache")}
         start = time.perf_counter()
-        command = ["-m", "neurofs.commands.main", "decode", "--out", str(Path(folder) / "run")]
+        command = ["-m", "neurofs", "decode", "--out", str(Path(folder) / "run")]
         subprocess.run([sys.executable, *command], check=True, capture_output=True, env=environment)
         return time.perf_counter() - start
 

@@ -57,10 +57,10 @@ def _read(
     """Return a recording as a decoding problem: counts in bins of 100 ms, and the mean target of each."""
     recording = load(folder / file, **options)
     tensor = build_tensor(recording, target, bin_width=0.1, n_lags=n_lags)
-    rows = np.flatnonzero(tensor["valid"].values)
-    trials = tensor["trial"].values[rows] if len(recording.trials) else None
-    outputs, y = tuple(tensor["output"].values.tolist()), tensor["target"].values[rows]
-    return Session(name, to_samples(tensor), y, outputs, recording.n_channels, trials)
+    samples, y, trial = to_samples(tensor)
+    trials = trial if len(recording.trials) else None
+    outputs = tuple(tensor["output"].values.tolist())
+    return Session(name, samples, y, outputs, recording.n_channels, trials)
 
 
 _VELOCITY = ["handVel:x", "handVel:y"]
