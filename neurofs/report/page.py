@@ -30,7 +30,7 @@ from neurofs.report.pictures import Picture, Table, render_panels, save_picture
 from neurofs.report.sections import PICTURES, make_sections
 from neurofs.report.svg import Styles
 
-__all__ = ["render", "render_index", "save_figures", "write_report"]
+__all__ = ["render", "render_body", "render_index", "render_page", "save_figures", "write_report"]
 
 METRIC_TEXT = {
     "r2": "R²: 1 is perfect, 0 is as good as knowing the mean, below 0 is worse than that.",
@@ -105,6 +105,11 @@ def render_page(title: str, body: str, styles: Styles, contents: list[tuple[str,
     return page.render(
         title=title, body=body, css=css, js=js, policy=policy, contents=contents, version=__version__
     )
+
+
+def render_body(template: str, **context: Any) -> str:
+    """Return the body of a page, made from the text of a template that another room brings along."""
+    return _environment().from_string(template).render(**context)
 
 
 def _hash(text: str) -> str:
