@@ -1,7 +1,7 @@
 """Compiled loops of local-linear regression: neighbors and their weights in, estimates out.
 
-Words and indices as in `metric.loops`. Nothing is imported from there, because numba's cache does not see
-changes in other files. Parallel loops write only their own row.
+Words and indices as in `metric.loops_neighbors`. Nothing is imported from there, because numba's cache does not
+see changes in other files. Parallel loops write only their own row.
 """
 
 # mypy: disallow-untyped-defs=False

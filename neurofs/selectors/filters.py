@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from neurofs.features.samples import Samples
+from neurofs.features.samples import Samples, as_samples
 from neurofs.ground.works import WORKS
 from neurofs.metric import neighbors
+from neurofs.selectors import loops_errors
 from neurofs.selectors.base import Selector
 from neurofs.selectors.parameters import check_neighbors, check_width
 from neurofs.selectors.targets import EitherSelector, standardize
@@ -211,8 +212,33 @@ class SKS(_Ranker):
         k = check_neighbors(self.n_neighbors, len(samples), DEFAULT_NEIGHBORS)
         neighbors.check_pairs(samples, groups, self.exclude)
         settings = {"k": k, "beta": beta, "adaptive": adaptive, "groups": groups, "exclude": self.exclude}
-        error = neighbors.sks_scores(samples, standardize(Y), **settings)
+        error = sks_scores(samples, standardize(Y), **settings)
         return 1.0 - error.T
+
+
+def sks_scores(
+    samples: Any,
+    y: Any,
+    *,
+    k: int,
+    beta: float = 0.5,
+    adaptive: bool = True,
+    groups: Any = None,
+    exclude: str = "overlap",
+) -> np.ndarray:
+    """Return the leave-one-out MSE of soft kNN on each single feature, (features, outputs); low is good."""
+    samples = as_samples(samples)
+    Y = neighbors.as_outputs(y, len(samples))
+    out = np.empty((samples.n_features, Y.shape[1]))
+    span, k = neighbors.exclusion_span(samples, exclude), max(1, min(k, len(samples)))
+    loo = neighbors.loo_groups(groups, len(samples))
+    for first in range(0, samples.n_features, BLOCK):
+        block = np.arange(first, min(first + BLOCK, samples.n_features))
+        columns = neighbors.take_columns(samples, block)
+        ranks = np.argsort(columns, axis=1, kind="stable")
+        part = out[first : first + BLOCK]
+        loops_errors.sks(columns, ranks, samples.starts, loo, span, Y, k, beta, adaptive, part)
+    return out
 
 
 @dataclass(eq=False, repr=False)

@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 
 from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
-from neurofs.metric import loops, neighbors
+from neurofs.metric import loops_neighbors, neighbors
 from neurofs.selectors import loops_margin
 from neurofs.selectors.base import SetSelector
 from neurofs.selectors.feature_groups import FeatureGroups
@@ -185,7 +185,7 @@ class Climb:
         for i in rows:
             size = float(np.abs(w).max())  # the scale of w does not matter here, but might overflow float32
             w2 = ((w / size) ** 2).astype(np.float32)
-            loops.query_distances(self.flat, starts, w2, self.flat[starts[i] : starts[i] + n], d)
+            loops_neighbors.query_distances(self.flat, starts, w2, self.flat[starts[i] : starts[i] + n], d)
             loops_margin.simba_step(self.flat, starts, self.groups, self.span, self.codes, i, d, *rules, w)
 
     def margins(self, w: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ import numpy as np
 
 from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
-from neurofs.metric import loops, neighbors
+from neurofs.metric import loops_neighbors, neighbors
 from neurofs.selectors import loops_margin
 from neurofs.selectors.base import Selector
 from neurofs.selectors.parameters import check_neighbors, check_positive
@@ -55,9 +55,9 @@ def _nearest(
     flat, starts = neighbors.plain(samples.flat), samples.starts
     index, count = np.zeros((queries.size, 1), np.int64), np.zeros(queries.size, np.int64)
     distance, norms = np.zeros((queries.size, 1), np.float32), np.empty(rows.size, np.float32)
-    loops.row_norms(flat, starts[rows], w2, norms)
+    loops_neighbors.row_norms(flat, starts[rows], w2, norms)
     train, query = (flat, starts[rows], groups[rows]), (flat, starts[queries], groups[queries])
-    loops.neighbors(*train, norms, w2, *query, span, index, distance, count)
+    loops_neighbors.neighbors(*train, norms, w2, *query, span, index, distance, count)
     return np.where(count > 0, rows[index[:, 0]], -1)
 
 
@@ -152,7 +152,7 @@ class _Near:
         for first in range(0, self.n_rows, BLOCK):
             rows = np.arange(first, min(first + BLOCK, self.n_rows))
             d = np.empty((rows.size, self.n_rows), np.float32)
-            loops_margin.manhattan_distances(self.flat, self.starts, self.scale, rows, d)
+            loops_neighbors.manhattan_distances(self.flat, self.starts, self.scale, rows, d)
             yield rows, d
 
     def select(
@@ -163,7 +163,7 @@ class _Near:
         distance = np.zeros((rows.size, k), np.float32)
         train = (np.ascontiguousarray(d[:, among]), self.starts[among], self.groups[among])
         query = (self.starts[rows], self.groups[rows])
-        loops.prefix_select(*train, *query, self.span, index, distance, count)
+        loops_neighbors.prefix_select(*train, *query, self.span, index, distance, count)
         return among[index], count
 
     def add(self, rows: np.ndarray, index: np.ndarray, u: np.ndarray, out: np.ndarray) -> None:

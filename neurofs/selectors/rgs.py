@@ -32,7 +32,8 @@ from sklearn.utils import check_random_state
 
 from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
-from neurofs.metric import loops, neighbors
+from neurofs.metric import loops_neighbors, neighbors
+from neurofs.selectors import loops_rgs
 from neurofs.selectors.base import Selector
 from neurofs.selectors.parameters import check_positive, resolve_auto
 from neurofs.selectors.targets import standardize
@@ -233,7 +234,7 @@ class _Ascent:
         return min(runs, key=lambda run: run.loss)
 
     def _width(self, judges: np.ndarray) -> float:
-        """Return the β given to the kernels: a factor if adaptive, else a width."""
+        """Return the β given to the loops: a factor if adaptive, else a width."""
         if self.adaptive:
             return self.factor
         if self.beta == "auto":
@@ -249,7 +250,7 @@ class _Ascent:
         rows, slope = rng.permutation(m)[:SURVEY], np.empty(n, np.float32)
         k, w2 = max(1, min(m // 2, SURVEY)), np.ones(n, np.float32)
         data = self.flat, self.samples.starts, self.groups, self.span, Y
-        loops.rgs_slopes(*data, rows, k, width, self.adaptive, w2, slope)
+        loops_rgs.rgs_slopes(*data, rows, k, width, self.adaptive, w2, slope)
         away = slope.astype(np.float64) - np.median(slope)
         deviation = 1.4826 * np.median(np.abs(away))  # of a normal distribution, from its median
         if not 0 < deviation < np.inf:
@@ -272,7 +273,7 @@ class _Ascent:
 
     def epoch(self, Y: np.ndarray, order: np.ndarray, width: float, w: np.ndarray) -> None:
         """Change w by one pass over the rows of `order`."""
-        loops.rgs_epoch(
+        loops_rgs.rgs_epoch(
             self.flat,
             self.samples.starts,
             self.groups,
@@ -295,9 +296,9 @@ class _Ascent:
         s, w2 = self.samples, (w * w).astype(np.float32)
         index, count = np.zeros((rows.size, self.k), np.int64), np.zeros(rows.size, np.int64)
         distance, norms = np.zeros((rows.size, self.k), np.float32), np.empty(len(s), np.float32)
-        loops.row_norms(self.flat, s.starts, w2, norms)
+        loops_neighbors.row_norms(self.flat, s.starts, w2, norms)
         query = (self.flat, s.starts[rows], self.groups[rows])
-        loops.neighbors(
+        loops_neighbors.neighbors(
             self.flat, s.starts, self.groups, norms, w2, *query, self.span, index, distance, count
         )
         return index, distance, count
@@ -306,7 +307,7 @@ class _Ascent:
         """Return the leave-one-out mean squared error of w on some rows, and the mean β."""
         index, distance, count = self._near(w, rows)
         predicted = np.empty((rows.size, Y.shape[1]))
-        loops.soft_average(index, distance, count, self.k, Y, width, self.adaptive, predicted)
+        loops_neighbors.soft_average(index, distance, count, self.k, Y, width, self.adaptive, predicted)
         has = count > 0
         if not has.any():
             raise ValueError("no row has a neighbor: every other row overlaps it or is of its group")
