@@ -80,9 +80,10 @@ def query_distances(flat, starts, w2, x, out):
 
 
 @njit(cache=True, fastmath=FAST)
-def _manhattan_from(flat, starts, scale, x, out):
-    """out[j] = Σ_f scale_f |x_f − x_jf|, four rows at a time."""
-    m, n = starts.shape[0], x.shape[0]
+def _manhattan_row(flat, starts, scale, i, out):
+    """out[j] = Σ_f scale_f |x_if − x_jf|, four rows at a time."""
+    m, n = starts.shape[0], scale.shape[0]
+    x = flat[starts[i] : starts[i] + n]
     for j in range(0, m, 4):
         (j1, j2, j3), row0, row1, row2, row3 = _four_rows(flat, starts, j, n)
         s0 = s1 = s2 = s3 = ZERO
@@ -98,8 +99,7 @@ def _manhattan_from(flat, starts, scale, x, out):
 def manhattan_distances(flat, starts, scale, rows, out):
     """out[i, j] = Σ_f scale_f |x_rows[i],f − x_jf|."""
     for i in prange(rows.shape[0]):
-        x = flat[starts[rows[i]] : starts[rows[i]] + scale.shape[0]]
-        _manhattan_from(flat, starts, scale, x, out[i])
+        _manhattan_row(flat, starts, scale, rows[i], out[i])
 
 
 @njit(cache=True, fastmath=FAST)

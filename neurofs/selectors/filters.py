@@ -57,13 +57,6 @@ class CorrCoef(_Ranker):
 
     |r| = |Σ (x − E x)(y − E y)| / √(Σ (x − E x)² Σ (y − E y)²); a constant feature or target scores 0.
 
-    Parameters
-    ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
-
     Attributes
     ----------
     output_scores_ : array (n_outputs, n_features)
@@ -99,14 +92,10 @@ class InfoGain(_Ranker, EitherSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     n_bins : int
         Bins of equal content; 2, the default, is the split at the median.
     discrete_target : "auto" or bool
         Whether the target is a class, taken as it is. "auto": all but floating-point numbers are classes.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
 
     Attributes
     ----------
@@ -170,8 +159,6 @@ class SKS(_Ranker):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     n_neighbors : "auto" or int
         k; "auto" is 30, or all other rows if there are fewer.
     beta : "adaptive" or float
@@ -181,8 +168,6 @@ class SKS(_Ranker):
         `fit`, never those of its own group.
     beta_factor : float
         See `beta`.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
 
     Attributes
     ----------
@@ -247,12 +232,8 @@ class Random(_Ranker):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     random_state : int, RandomState or None
         Seed.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
 
     Examples
     --------
@@ -282,8 +263,6 @@ class AllFeatures(_Ranker):
     ----------
     n_features_to_select : int, float or None
         None, the default, keeps all; a number keeps the first ones.
-    feature_groups : array of labels, optional
-        Features with the same label are selected together.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from neurofs.metric.loops_neighbors import ZERO, sift_down, soft_weights
 
 __all__ = ["search_errors", "sks"]
 
-BUILT_ON = "4d59a6e0"  # checksum of metric/loops_neighbors.py, which numba's cache does not look at
+BUILT_ON = "3337c436"  # checksum of metric/loops_neighbors.py, which numba's cache does not look at
 
 
 # ----------------------------------------------------------------------------------------- single features

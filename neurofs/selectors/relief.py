@@ -77,13 +77,9 @@ class Relief(ClassSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     exclude : "overlap" or "self"
         Which rows are no neighbors of a row: all whose windows overlap it, or only itself. With `groups` in
         `fit`, never those of its own group.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
 
     Attributes
     ----------
@@ -190,17 +186,12 @@ class ReliefF(ClassSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     n_neighbors : "auto" or int
         k, for each class; "auto" is 10. A class with fewer samples gives what it has.
     scaled : bool
         Divide differences by the range of the feature, as published. Spike counts may do better without.
-    exclude : "overlap" or "self"
-        Which rows are no neighbors of a row: all whose windows overlap it, or only itself. With `groups` in
-        `fit`, never those of its own group.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
+    exclude
+        See `Relief`.
 
     Attributes
     ----------
@@ -248,19 +239,12 @@ class RReliefF(Selector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     n_neighbors : "auto" or int
         k; "auto" is 10.
     sigma : float
         How fast the influence of a neighbor falls with its rank; 20 as published, which is near to even.
-    scaled : bool
-        Divide differences of a feature by its range, as published. Spike counts may do better without.
-    exclude : "overlap" or "self"
-        Which rows are no neighbors of a row: all whose windows overlap it, or only itself. With `groups` in
-        `fit`, never those of its own group.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
+    scaled, exclude
+        See `ReliefF`.
 
     Attributes
     ----------
@@ -276,10 +260,9 @@ class RReliefF(Selector):
     [0, 3]
     """
 
-    name, label = "rrelieff", "RReliefF"
+    name, label, cost = "rrelieff", "RReliefF", "m² N"
     citation, origin = WORKS["robnik1997"], "Robnik-Šikonja & Kononenko 1997"
     color, marker = "olive", "P"
-    cost = "m² N"
 
     n_neighbors: Any = "auto"
     sigma: float = 20.0

@@ -1,4 +1,4 @@
-"""RGS: feature weights that minimise the leave-one-out error of soft k-nearest-neighbor regression.
+"""RGS: feature weights that minimize the leave-one-out error of soft k-nearest-neighbor regression.
 
     e(w) = −½ Σ_x |g(x) − ĝ_w(x)|²
     w_f ← w_f + η ∂e/∂w_f
@@ -6,20 +6,7 @@
 after Navot, Shpigelman, Tishby and Vaadia (NIPS 2005), with the gradient as it follows from e(w); the printed
 algorithm has four slips (a sign inside u, a factor, the sign of ∇e, and an update that drops the error).
 
-How the defaults came about, on the paper's synthetic functions (m = 40 … 100), the planted task (20 of 640,
-`experiments.reproduce`) and recordings from motor cortex:
-
-- β inside the gradient. With β = ¼ of the mean distance of a row's own neighbors, e(w) does not depend on the
-  scale of w. The derivative of β is taken along, which costs nothing. β = ½ or 1 of the mean find fewer
-  planted features, 1/10 is worse on small samples.
-- k = half of the rows, at most 30. Half of 40 … 60 rows beats 0.3 and 0.9; of 2000 rows, 10 … 30 beat 50 and
-  more; between 20 and 100 the recordings show no difference.
-- Rows in steps of 8 that share the weights: as good as single rows, and faster.
-- η = 2 on standardised targets (N/50 below 100 features). Half of it needs twice the epochs; 4 is no better.
-- The survey. e(w) itself gives up some of 20 additive features, for kNN predicts better on fewer; through
-  many neighbors their slopes all stand out. Additive features found: 16.8 → 19.6 of 20, mixed 17.6 → 18.2.
-- No gain: multiplicative gradients (∂e/∂ log w), annealing k, decaying η, averaging weights over epochs,
-  larger batches. A gain too small for its time: several starts (`n_starts`).
+NOTES.md says how the defaults came about.
 """
 
 from __future__ import annotations
@@ -58,8 +45,6 @@ class RGS(Selector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     n_neighbors : "auto", "log2" or int
         k. "auto" takes half of the rows, at most 30; "log2" the published ⌈log2 m⌉.
     beta : "adaptive", "auto" or float
@@ -87,8 +72,6 @@ class RGS(Selector):
         Start with a first look at the gradient through many neighbors (half of the rows): features that stand
         out there by more than 3 deviations get a head start, up to twice the weight of the others. Effects of
         single features show clearly among many neighbors, those of pairs only among few.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
 
     Attributes
     ----------
@@ -97,7 +80,7 @@ class RGS(Selector):
         never changes has weight 0.
     importances_, order_, ranking_ : arrays (n_features,)
         Features are ordered by w √SD (times `head_start_`): a quiet channel can have a large weight and
-        yet matter little, a busy one the reverse. Ordered by w alone, the first 20 decode clearly worse.
+        yet matter little, a busy one the reverse.
     head_start_ : array (n_features,)
         Weights after the survey, from 1 to 2.
     output_weights_ : array (n_outputs, n_features)
