@@ -76,11 +76,11 @@ def make_session(m: int = M, channels: int = CHANNELS, jitter: float = 0.0) -> t
 
 def epoch(samples: Any, Y: np.ndarray, rows: np.ndarray, k: int = K, batch: int = 8) -> np.ndarray:
     """Run our epoch over some rows, from unit weights."""
-    from neurofs.metric import loops
+    from neurofs.selectors import loops_rgs
 
     w = np.ones(samples.n_features)
     groups = np.arange(len(samples))
-    loops.rgs_epoch(
+    loops_rgs.rgs_epoch(
         samples.flat, samples.starts, groups, samples.span, Y, rows, batch, k, 0.25, True, 2.0, 0.5, w
     )
     return w
@@ -132,15 +132,17 @@ def _times(what: str, ratio: float, goal: float) -> Row:
 
 
 def _distance_rows() -> Iterator[Row]:
-    from neurofs.metric import loops
+    from neurofs.metric import loops_neighbors
 
     samples, _ = make_session()
     w2, out = np.full(samples.n_features, 0.5, np.float32), np.empty(M, np.float32)
     x = np.asarray(samples[:1])[0]
-    ours = seconds(lambda: loops.query_distances(samples.flat, samples.starts, w2, x, out), 200)
+    ours = seconds(lambda: loops_neighbors.query_distances(samples.flat, samples.starts, w2, x, out), 200)
     norms, queries, d = out.copy(), np.tile(w2 * x, (4, 1)), np.empty((4, M), np.float32)
     four = norms[:4].copy()
-    batch = seconds(lambda: loops.batch_distances(samples.flat, samples.starts, norms, queries, four, d), 200)
+    batch = seconds(
+        lambda: loops_neighbors.batch_distances(samples.flat, samples.starts, norms, queries, four, d), 200
+    )
     yield Row("distances of a query to all rows", f"{1e6 * ours:.0f} µs; in a batch {1e6 * batch / 4:.0f} µs")
     with tempfile.TemporaryDirectory() as folder:
         loop = compile_c(Path(folder))
