@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from neurofs.comparison.names import name_method
 from neurofs.comparison.problem import KERNEL, SPARSE
 from neurofs.ground.errors import printable
-from neurofs.report.palette import name_method
 
 __all__ = ["render_summary", "write_headline"]
 
