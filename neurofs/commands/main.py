@@ -274,9 +274,13 @@ def list_command(what: str, as_json: bool) -> None:
     Example:
       neurofs list selectors
     """
-    from neurofs.selectors.catalog import describe_selectors, render_selectors
+    from neurofs.ground.method import describe_methods, render_methods
+    from neurofs.selectors import SELECTORS
 
-    click.echo(json.dumps(describe_selectors(), indent=2) if as_json else render_selectors())
+    note = "m samples, N features, k neighbors; weights, ranks and supports for all."
+    click.echo(
+        json.dumps(describe_methods(SELECTORS), indent=2) if as_json else render_methods(SELECTORS, note)
+    )
 
 
 main.add_command(decode_command)

@@ -20,7 +20,7 @@ from neurofs.comparison.problem import NULL, Problem, Task, decoders_of, make_si
 from neurofs.comparison.scores import score_classes, score_values
 from neurofs.comparison.store import TaskResult
 from neurofs.decoders import DECODERS
-from neurofs.decoders.base import Holdout, hold_out
+from neurofs.features.holdouts import Holdout, hold_out
 from neurofs.features.samples import Samples
 from neurofs.features.splits import make_folds, shift_rows
 from neurofs.ground.errors import MAX_MESSAGE, UsageError, printable

@@ -17,11 +17,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from neurofs.decoders.base import Decoder
-from neurofs.features.samples import Samples
+from neurofs.features.samples import Samples, as_samples
 from neurofs.metric.block_ridge import block_residuals, inverse, kernel
 from neurofs.metric.channel_path import learn_sparse_metric
 from neurofs.metric.learning import N_ROWS, N_STEPS, LearnedMetric, learn_metric, make_blocks, sort_rows
-from neurofs.metric.neighbors import as_samples
 
 __all__ = ["NORMAL_95", "KernelModel", "KernelRGSDecoder", "SparseKernelRGSDecoder"]
 
@@ -171,7 +170,7 @@ class KernelRGSDecoder(Decoder):
 
 @dataclass(eq=False, repr=False)
 class SparseKernelRGSDecoder(KernelRGSDecoder):
-    """Kernel RGS as a decoder of the fewest channels: `KernelRGSDecoder` with `sparse`.
+    """Kernel ridge regression in a learned metric of the fewest channels that suffice.
 
     Examples
     --------

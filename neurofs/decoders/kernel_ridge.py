@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, TunedDecoder, spread
+from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, TunedDecoder
 from neurofs.decoders.nearest import MAX_TABLE
+from neurofs.features.holdouts import pick_evenly
 from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
 from neurofs.metric.neighbors import pairwise_distances
@@ -142,7 +143,7 @@ class KernelRidgeMetric(KernelDecoder):
     ) -> Part:
         if self.kernel not in ("rational", "gaussian"):
             raise ValueError(f"kernel must be 'rational' or 'gaussian'; found {self.kernel!r}")
-        rows = spread(len(train), self.max_rows)
+        rows = pick_evenly(len(train), self.max_rows)
         return super()._fit_part(train[rows], targets[rows], weights, rehearsals)
 
     def _prepare(self, t: Rehearsal) -> Predict:

@@ -18,7 +18,7 @@ MAX_JUDGED = 300  # rows, over all hold-outs, on which decoders are judged
 
 
 class MetricAverage(TunedDecoder):
-    """Mean of the predictions of `SoftKNN`, `LocalLinear` and `KernelRidgeMetric` in one metric.
+    """Mean of the predictions of soft kNN, local-linear regression and kernel ridge in one metric.
 
     The three err differently, so that their mean is often better than the best of them.
 

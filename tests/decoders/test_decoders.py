@@ -7,13 +7,14 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR as SklearnSVR
 
 from neurofs.decoders import DECODERS
-from neurofs.decoders.base import Holdout, best_by_turns, best_of_all, hold_out
+from neurofs.decoders.base import best_by_turns, best_of_all
 from neurofs.decoders.kalman import Kalman
 from neurofs.decoders.kernel_ridge import KernelRidgeMetric
 from neurofs.decoders.libraries import SVR, GradientBoosting
 from neurofs.decoders.linear import Ridge, WienerCascade
 from neurofs.decoders.nearest import LocalLinear, SoftKNN
 from neurofs.decoders.preferred import MetricAverage
+from neurofs.features.holdouts import Holdout, hold_out
 from neurofs.features.samples import Samples
 from neurofs.features.splits import overlap_audit
 

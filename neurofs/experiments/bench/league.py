@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
-from neurofs.decoders.base import Holdout, Part, Rehearsal, TunedDecoder, hold_out
+from neurofs.decoders.base import Part, Rehearsal, TunedDecoder
 from neurofs.decoders.kalman import Kalman
 from neurofs.decoders.kernel_rgs import NORMAL_95, KernelRGSDecoder
 from neurofs.decoders.kernel_ridge import KernelRidgeMetric
@@ -33,6 +33,7 @@ from neurofs.decoders.linear import Ridge, WienerCascade
 from neurofs.decoders.nearest import LocalLinear, SoftKNN
 from neurofs.experiments.bench.lstm import LSTM
 from neurofs.experiments.bench.recordings import RECORDINGS, Problem, shared_data
+from neurofs.features.holdouts import Holdout, hold_out
 from neurofs.features.samples import Samples
 from neurofs.features.splits import overlap_audit
 from neurofs.ground.errors import UsageError
