@@ -9,6 +9,8 @@ import pandas as pd
 import xarray as xr
 
 from neurofs.comparison.comparison import SCORE_COLUMNS, Comparison
+from neurofs.comparison.scores import METRICS
+from neurofs.comparison.summary import Estimate, Summary
 from neurofs.ground.config import RunOptions
 
 HOSTILE = (
@@ -236,32 +238,25 @@ def _session(rng, channels, predictions, trials) -> xr.Dataset:
 
 
 def _estimate(values: pd.Series) -> dict[str, float | None]:
-    values = values.dropna()
-    if not len(values):
-        return {"mean": None, "low": None, "high": None}
-    mean, spread = float(values.mean()), float(values.std(ddof=0))
-    return {"mean": mean, "low": mean - spread, "high": mean + spread}
+    mean, deviation = values.mean(), values.std(ddof=0)
+    return dict(Estimate(mean=mean, low=mean - deviation, high=mean + deviation))
 
 
-METRICS = ("r2", "r", "mse", "accuracy", "balanced_accuracy")
-
-
-def _summary(rng, scores, predictions, session, config, channels, classes, leaks, hostile) -> dict[str, Any]:
-    metric = "accuracy" if classes else "r2"
+def _summary(rng, scores, predictions, session, config, channels, classes, leaks, hostile) -> Summary:
+    score = "accuracy" if classes else "r2"
     chosen = scores[scores["chosen"]]
     methods = [_method(table, name) for name, table in chosen.groupby("method", sort=False)]
     methods.sort(
-        key=lambda m: -(m["pooled"][metric]["mean"] if m["pooled"][metric]["mean"] is not None else -9)
+        key=lambda m: -(m["pooled"][score]["mean"] if m["pooled"][score]["mean"] is not None else -9)
     )
     reference = config.selectors[0] if config.selectors else methods[0]["method"]
     curve = scores[~scores["chosen"]]
     names = [str(o) for o in predictions["output"].values]
     folds = [{"repeat": r, "fold": f} for r in range(config.n_repeats) for f in range(config.n_splits)]
-    return {
-        "schema": 1,
-        "metric": metric,
+    content = {
+        "score": score,
         "reference": reference,
-        "headline": _headline(methods, metric, reference),
+        "headline": _headline(methods, score, reference),
         "session": {
             "name": hostile[1] if hostile else "toy",
             "source": hostile[0] if hostile else "session.nwb",
@@ -288,11 +283,11 @@ def _summary(rng, scores, predictions, session, config, channels, classes, leaks
             "folds": [f | {"n_train": 300, "n_test": 80, "n_overlaps": leaks // len(folds)} for f in folds],
         },
         "methods": methods,
-        "tests": [_test(rng, m, reference, metric, config) for m in methods if m["method"] != reference],
-        "curves": _curves(curve, metric),
+        "tests": [_test(m, config) for m in methods if m["method"] != reference],
+        "curves": _curves(curve, score),
         "wins": _wins(curve, reference),
         "weighting": [
-            {"selector": s, "n": _ns(t), "share": [0.6] * len(_ns(t))}
+            {"selector": s, "n": _ns(t), "share": [0.6] * len(_ns(t)), "n_folds": 10}
             for s, t in curve[curve["weighted"]].groupby("selector", sort=False)
         ],
         "best_n": [
@@ -305,9 +300,11 @@ def _summary(rng, scores, predictions, session, config, channels, classes, leaks
             for o in names
             if s != "all"
         ],
+        "few_channels": None,
         "null": [
             {
                 "output": o,
+                "n_rows": 300,
                 "shifts": [float(s) for s in range(5, 25)],
                 "values": rng.normal(0.1 if classes else -0.2, 0.05, 20).tolist(),
                 "real": 0.8,
@@ -325,7 +322,7 @@ def _summary(rng, scores, predictions, session, config, channels, classes, leaks
             "platform": "Linux-x86_64",
             "command": f"neurofs decode {hostile[0] if hostile else 'session.nwb'}",
             "seed": 0,
-            "started": "2026-01-02T03:04:05+00:00",
+            "finished": "2026-01-02T03:04:05+00:00",
             "seconds": 12.5,
             "peak_memory": 250_000_000,
             "git": None,
@@ -333,6 +330,7 @@ def _summary(rng, scores, predictions, session, config, channels, classes, leaks
             "threads": 1,
         },
     }
+    return Summary.model_validate(content)
 
 
 def _ns(table: pd.DataFrame) -> list[int]:
@@ -341,14 +339,14 @@ def _ns(table: pd.DataFrame) -> list[int]:
 
 def _method(table: pd.DataFrame, name: str) -> dict[str, Any]:
     first = table.iloc[0]
-    pooled = {metric: _estimate(table[metric]) for metric in METRICS}
+    pooled = {name: _estimate(table[name]) for name in METRICS}
     return {
         "method": name,
         "selector": first["selector"],
         "decoder": first["decoder"],
         "weighted": float(table["weighted"].mean()),
         "n": {
-            "median": float(table["n"].median()),
+            "median": int(table["n"].median()),
             "low": int(table["n"].min()),
             "high": int(table["n"].max()),
         },
@@ -357,14 +355,14 @@ def _method(table: pd.DataFrame, name: str) -> dict[str, Any]:
     }
 
 
-def _headline(methods, metric, reference) -> dict[str, Any]:
+def _headline(methods, score, reference) -> dict[str, Any]:
     by_name = {m["method"]: m for m in methods}
 
     def number(label: str, name: str | None) -> dict[str, Any] | None:
         m = by_name.get(name) if name else None
         if m is None:
             return None
-        return {"label": label, "method": name, "n": m["n"]["median"]} | m["pooled"][metric]
+        return {"label": label, "method": name, "n": m["n"]["median"]} | m["pooled"][score]
 
     rivals = [m["method"] for m in methods if m["selector"] != reference and m["selector"] != "all"]
     numbers = {
@@ -372,22 +370,29 @@ def _headline(methods, metric, reference) -> dict[str, Any]:
         "reference": number(reference, reference),
         "all": number("all features", "all" if "all" in by_name else None),
         "rival": number("best rival", rivals[0] if rivals else None),
-        "chance": {"label": "chance", "method": None, "n": None, "mean": -0.2, "low": -0.3, "high": -0.1},
+        "chance": {
+            "label": "chance",
+            "method": "shifted target",
+            "n": None,
+            "mean": -0.2,
+            "low": -0.3,
+            "high": -0.1,
+        },
     }
     return {"method": methods[0]["method"], "sentences": ["The movement can be decoded."], "numbers": numbers}
 
 
-def _test(rng, method, reference, metric, config) -> dict[str, Any]:
+def _test(method, config) -> dict[str, Any]:
     difference = {"mean": 0.05, "low": 0.01, "high": 0.09}
     about = {"method": method["method"], "output": "pooled", "difference": difference, "effect_size": 0.8}
     return about | {"p": 0.01, "p_holm": 0.04, "wins": 0.9, "n_folds": config.n_splits * config.n_repeats}
 
 
-def _curves(curve: pd.DataFrame, metric: str) -> list[dict[str, Any]]:
+def _curves(curve: pd.DataFrame, score: str) -> list[dict[str, Any]]:
     found = []
     for (selector, weighted, output), table in curve.groupby(["selector", "weighted", "output"], sort=False):
         one = {"selector": selector, "weighted": bool(weighted), "output": output, "n": _ns(table)}
-        for name in ("mse", "r2") if metric == "r2" else ("accuracy",):
+        for name in ("mse", "r2") if score == "r2" else ("accuracy",):
             points = [_estimate(table[table["n"] == n][name]) for n in one["n"]]
             one[name] = {key: [p[key] for p in points] for key in ("mean", "low", "high")}
         found.append(one)

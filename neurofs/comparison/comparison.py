@@ -26,7 +26,9 @@ from typing import Any
 
 import pandas as pd
 import xarray as xr
+from pydantic import ValidationError
 
+from neurofs.comparison.summary import SCHEMA, Summary
 from neurofs.ground.config import RunOptions, given_options, make_options, read_toml, render_toml
 from neurofs.ground.errors import InputError
 from neurofs.ground.files import make_folder, write_atomically
@@ -78,8 +80,8 @@ class Comparison:
         attribute ``classes``.
     session : Dataset
         Channel and trial tables and the raster (`comparison.session`).
-    summary : dict
-        See `comparison.summary`.
+    summary : Summary
+        What tables, sentences and figures are made of (`comparison.summary`).
     config : RunOptions
     """
 
@@ -87,7 +89,7 @@ class Comparison:
     weights: xr.Dataset
     predictions: xr.Dataset
     session: xr.Dataset
-    summary: dict[str, Any]
+    summary: Summary
     config: RunOptions
 
     def __eq__(self, other: object) -> bool:
@@ -97,7 +99,7 @@ class Comparison:
         return (
             self.scores.equals(other.scores)
             and all(getattr(self, name).identical(getattr(other, name)) for name in tables)
-            and _as_json(self.summary) == _as_json(other.summary)
+            and self.summary == other.summary
             and self.config == other.config
         )
 
@@ -118,20 +120,15 @@ def save(comparison: Comparison, folder: str | Path) -> Path:
     write_atomically(folder / "scores.csv", comparison.scores.to_csv(index=False, lineterminator="\n"))
     for name in ("weights", "predictions", "session"):
         write_atomically(folder / f"{name}.nc", _to_netcdf(getattr(comparison, name)))
-    write_atomically(folder / "summary.json", _as_json(comparison.summary))
+    write_atomically(folder / "summary.json", _to_json(comparison.summary))
     return folder
 
 
 def read(folder: str | Path) -> Comparison:
     """Read a run folder back: ``read(save(c, folder)) == c``."""
     folder = Path(folder)
-    summary_path = folder / "summary.json"
-    if not summary_path.is_file():
-        raise InputError(
-            folder, "a finished run", "no summary.json", "Finish it: neurofs decode FOLDER/run.toml."
-        )
+    summary = _read_summary(folder / "summary.json")
     try:
-        summary = json.loads(summary_path.read_text(encoding="utf-8"))
         scores = pd.read_csv(
             folder / "scores.csv", dtype=SCORE_COLUMNS, keep_default_na=False, na_values=[""]
         )
@@ -142,8 +139,32 @@ def read(folder: str | Path) -> Comparison:
     return Comparison(scores, summary=summary, config=config, **tables)
 
 
-def _as_json(value: Any) -> str:
-    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+def _read_summary(path: Path) -> Summary:
+    again = "neurofs decode FOLDER/run.toml"
+    if not path.is_file():
+        raise InputError(path.parent, "a finished run", "no summary.json", f"Finish it: {again}.")
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return Summary.model_validate(content)
+    except ValidationError as error:
+        raise InputError(
+            path, f"schema {SCHEMA} of a summary", _name_fault(content, error), f"Run it again: {again}."
+        ) from None
+    except (OSError, ValueError) as error:
+        raise InputError(path, "the summary of a run", error, f"Run it again: {again}.") from None
+
+
+def _name_fault(content: Any, error: ValidationError) -> str:
+    """Say what keeps the content of a file from being a summary: its schema, or the first thing that is wrong."""
+    schema = content.get("schema") if isinstance(content, dict) else None
+    if schema != SCHEMA:
+        return "no schema" if schema is None else f"schema {schema}"
+    first = error.errors()[0]
+    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+
+
+def _to_json(summary: Summary) -> str:
+    return json.dumps(summary.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _to_netcdf(dataset: xr.Dataset) -> bytes:

@@ -9,9 +9,9 @@ import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 from neurofs import __version__
+from neurofs.comparison.summary import Input, Provenance
 from neurofs.ground.config import RunOptions
 from neurofs.recordings.recording import Recording
 
@@ -22,22 +22,22 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "xarray", "pandas", "h5py
 
 def describe_provenance(
     options: RunOptions, recording: Recording, command: str = "", seconds: float | None = None
-) -> dict[str, Any]:
+) -> Provenance:
     """Return what a reader needs to repeat a run and to judge what it cost."""
-    return {
-        "version": __version__,
-        "versions": {name: _find_version(name) for name in PACKAGES},
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "command": command,
-        "seed": options.seed,
-        "finished": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "seconds": seconds,
-        "peak_memory": _peak_memory(),
-        "git": _find_revision(),
-        "inputs": [{"path": recording.source, "sha256": recording.source_hash}],
-        "threads": 1,
-    }
+    return Provenance(
+        version=__version__,
+        versions={name: _find_version(name) for name in PACKAGES},
+        python=platform.python_version(),
+        platform=platform.platform(),
+        command=command,
+        seed=options.seed,
+        finished=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        seconds=seconds,
+        peak_memory=_peak_memory(),
+        git=_find_revision(),
+        inputs=[Input(path=recording.source, sha256=recording.source_hash)],
+        threads=1,
+    )
 
 
 def _find_version(name: str) -> str | None:

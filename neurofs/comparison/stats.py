@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm, t
 
+from neurofs.comparison.summary import Estimate
+
 __all__ = [
     "compare_paired",
     "correct_holm",
@@ -29,27 +31,25 @@ __all__ = [
 CONFIDENCE = 0.95
 
 
-def estimate(
-    values: Any, ratio: float, least: float = -np.inf, most: float = np.inf
-) -> dict[str, float | None]:
+def estimate(values: Any, ratio: float, least: float = -np.inf, most: float = np.inf) -> Estimate:
     """Return the mean over folds with its 95 % interval; `ratio` is n_test / n_train.
 
     The interval ends where possible values do, which costs it no coverage.
 
-    >>> {name: round(value, 3) for name, value in estimate([0.5, 0.6, 0.7], ratio=0.25).items()}
+    >>> {name: round(value, 3) for name, value in estimate([0.5, 0.6, 0.7], ratio=0.25)}
     {'mean': 0.6, 'low': 0.271, 'high': 0.929}
     >>> estimate([0.5, 0.9], ratio=1.0, least=0.0, most=1.0)
-    {'mean': 0.7, 'low': 0.0, 'high': 1.0}
+    Estimate(mean=0.7, low=0.0, high=1.0)
     """
     values = np.asarray(values, float)
     values = values[np.isfinite(values)]
     if not values.size:
-        return {"mean": None, "low": None, "high": None}
+        return Estimate()
     mean = float(values.mean())
     if values.size == 1:
-        return {"mean": mean, "low": None, "high": None}
+        return Estimate(mean=mean)
     half = float(t.ppf((1 + CONFIDENCE) / 2, values.size - 1) * _standard_error(values, ratio))
-    return {"mean": mean, "low": max(mean - half, least), "high": min(mean + half, most)}
+    return Estimate(mean=mean, low=max(mean - half, least), high=min(mean + half, most))
 
 
 def _standard_error(values: np.ndarray, ratio: float) -> float:

@@ -1,362 +1,379 @@
-"""The summary of a comparison: what `summary.json` holds and the tables and sentences are made of.
+"""`Summary`: what `summary.json` holds, and what tables, sentences and figures are made of.
 
-Schema 1. Numbers that do not exist are null; an *estimate* is ``{"mean", "low", "high"}`` with a 95 % interval
-over folds (Nadeau–Bengio). ``metric`` is ``r2`` for continuous targets and ``accuracy`` for classes.
-
-    schema          1
-    metric          "r2" or "accuracy"
-    reference       the method that all others are compared with: the first selector
-    headline        {method, sentences: [str, …], numbers: {best, reference, all, rival, chance}}, each of the
-                    numbers {label, method, n, mean, low, high} in units of the metric, the mean over outputs
-    session         {name, source, source_hash, duration, span: [s, s], n_channels, n_lags, bin_width,
-                    first_lag, n_samples, n_trials, n_gaps, kind: "trials" or "blocks" or "shuffled",
-                    outputs: [{name, unit}], classes: [str], dropped: {window, target, period, step: int},
-                    notes: [str], warnings: [str]}
-    audit           {passed: bool, n_overlaps: int, folds: [{repeat, fold, n_train, n_test, n_overlaps}]}
-    methods         [{method, selector, decoder, weighted: share of folds, n: {median, low, high},
-                    outputs: {NAME: {r2, r, mse, accuracy, balanced_accuracy: estimate}},
-                    pooled: {r2, r, mse, fvaf, accuracy, balanced_accuracy: estimate}}], best first
-    tests           [{method, output: NAME or "pooled", difference: estimate (reference minus method, in the
-                    metric), effect_size, p, p_holm, wins: share of folds that the reference wins, n_folds}]
-    curves          [{selector, weighted, output, n: [int], mse | r2 | accuracy: {mean: [], low: [], high: []}}]
-    wins            [{rival, weighted, n: [int], share: [float], n_folds}]   reference against rival, all outputs
-    weighting       [{selector, n: [int], share: [float]}]    folds in which weighted beats unweighted kNN
-    best_n          [{selector, weighted, output, n, low, high}]   the best number of features on the test curve
-    stability       [{selector, output, n, index, low, high}]       Nogueira's index at the median chosen n
-    few_channels    {n: {median, low, high}, channels: [{channel, share: of folds that keep it}]}: how many
-                    channels suffice, most often kept first; null if that was not asked
-    null            [{output, shifts: [s], values: [float], real, p, chance, high}]   metric at shifted targets
-    confusion       {method, classes: [str], counts: [[int]]}: rows are the truth; null if not classes
-    provenance      {version, versions: {package: version}, python, platform, command, seed, finished, seconds,
-                    peak_memory, git, inputs: [{path, sha256}], threads}
+Numbers that do not exist are null. ``neurofs list schema`` prints the JSON schema of the file. `comparison.digest`
+makes a summary from scores, weights and predictions.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
 
-import numpy as np
-import pandas as pd
-import xarray as xr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from neurofs.comparison.headline import write_headline
-from neurofs.comparison.problem import Problem
-from neurofs.comparison.scores import METRICS, RANGES
-from neurofs.comparison.stats import (
-    compare_paired,
-    correct_holm,
-    estimate,
-    find_best_size,
-    measure_stability,
-    null_p_value,
-    share_of_wins,
-)
-from neurofs.recordings.recording import Recording, find_gaps
+__all__ = [
+    "SCHEMA",
+    "Audit",
+    "Band",
+    "BestSize",
+    "Confusion",
+    "Count",
+    "Curve",
+    "Estimate",
+    "FewChannels",
+    "Findings",
+    "Headline",
+    "MethodScores",
+    "Null",
+    "Number",
+    "Numbers",
+    "PairedTest",
+    "PooledScores",
+    "Provenance",
+    "Scores",
+    "SessionFacts",
+    "Stability",
+    "Summary",
+    "Weighting",
+    "Wins",
+]
 
-__all__ = ["SCHEMA", "summarise"]
-
-SCHEMA = 1
-FOLD = ["output", "repeat", "fold"]
-
-
-def summarise(
-    recording: Recording,
-    tensor: xr.Dataset,
-    problem: Problem,
-    scores: pd.DataFrame,
-    weights: xr.Dataset,
-    predictions: xr.Dataset,
-    null_rows: list[dict[str, Any]],
-    provenance: dict[str, Any],
-) -> dict[str, Any]:
-    """Return the summary of a comparison, as described in the module."""
-    digest = _Digest(problem, scores)
-    null = list(_describe_null(problem, null_rows, tensor.attrs["bin_width"]))
-    methods = sorted(digest.methods(), key=lambda m: -(m["pooled"][digest.metric]["mean"] or -math.inf))
-    summary = {
-        "schema": SCHEMA,
-        "metric": digest.metric,
-        "reference": problem.reference,
-        "headline": {},
-        "session": _describe_session(recording, tensor, problem),
-        "audit": _describe_audit(problem),
-        "methods": methods,
-        "tests": digest.tests(),
-        "curves": list(digest.curves()),
-        "wins": list(digest.wins()),
-        "weighting": list(digest.weighting()),
-        "best_n": list(digest.best_sizes()),
-        "stability": list(_describe_stability(problem, weights)),
-        "few_channels": _describe_few_channels(weights),
-        "null": null,
-        "confusion": _count_confusion(problem, predictions, methods[0]["method"]),
-        "provenance": provenance,
-    }
-    summary["headline"] = write_headline(summary)
-    return _without_nan(summary)
+SCHEMA: Literal[2] = 2
+Score = Literal["r2", "accuracy"]
 
 
-class _Digest:
-    """The table of scores, seen from every side that the summary needs."""
+def _drop_nan(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
-    def __init__(self, problem: Problem, scores: pd.DataFrame) -> None:
-        """Split the table into curves and choices."""
-        self.problem, self.scores = problem, scores
-        self.curve = scores[~scores["chosen"]]
-        self.chosen = scores[scores["chosen"]]
-        self.metric = "accuracy" if problem.classes else "r2"
-        self.ratio = float((scores["n_test"] / scores["n_train"]).mean())
 
-    def methods(self) -> Iterator[dict[str, Any]]:
-        """Yield each method with its scores at its own choice, per output and pooled."""
-        for method, rows in self.chosen.groupby("method", sort=False):
-            decoders = rows["decoder"].value_counts()
-            yield {
-                "method": method,
-                "selector": rows["selector"].iloc[0],
-                "decoder": " / ".join(decoders.index),
-                "weighted": float(rows["weighted"].mean()),
-                "n": _spread(rows["n"].to_numpy()),
-                "outputs": {name: self._estimates(part) for name, part in rows.groupby("output", sort=False)},
-                "pooled": self._pooled(rows),
-            }
+Value = Annotated[float | None, BeforeValidator(_drop_nan)]
+Values = list[Value]
 
-    def _estimates(self, rows: pd.DataFrame) -> dict[str, Any]:
-        return {name: self._estimate(name, rows[name]) for name in METRICS}
 
-    def _estimate(self, name: str, values: Any) -> dict[str, float | None]:
-        """Return the estimate of a score, its interval inside the range of the score."""
-        return estimate(values, self.ratio, *RANGES[name])
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False)
 
-    def _pooled(self, rows: pd.DataFrame) -> dict[str, Any]:
-        """Return the mean over outputs of each score per fold, and FVAF = 1 − Σ MSE / Σ variance over outputs."""
-        rows = rows.assign(variance=rows["mse"] / (1 - rows["r2"]).where(rows["r2"] < 1))
-        folds = rows.groupby(["repeat", "fold"])
-        found = {name: self._estimate(name, folds[name].mean()) for name in METRICS}
-        totals = folds[["mse", "variance"]].sum(min_count=1)
-        return {**found, "fvaf": self._estimate("fvaf", 1 - totals["mse"] / totals["variance"])}
+    def __getitem__(self, key: str) -> Any:
+        """Look a field up as in a mapping, until every reader uses attributes."""
+        return getattr(self, {"metric": "score", "schema": "schema_version"}.get(key, key))
 
-    def tests(self) -> list[dict[str, Any]]:
-        """Return the paired test of the reference against every other method, Holm-corrected per output."""
-        found = []
-        outputs = [*self.problem.outputs, *(["pooled"] if len(self.problem.outputs) > 1 else [])]
-        for output in outputs:
-            part = [self._test(method, output) for method in self._rivals()]
-            for test, p in zip(part, correct_holm([test["p"] for test in part]), strict=True):
-                found.append({**test, "p_holm": p})
+    def __contains__(self, key: str) -> bool:
+        return key in type(self).model_fields
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return a field, or the default."""
+        return getattr(self, key, default)
+
+    def keys(self) -> list[str]:
+        """Return the names of the fields."""
+        return list(type(self).model_fields)
+
+    def items(self) -> list[tuple[str, Any]]:
+        """Return names and values of the fields."""
+        return list(self)
+
+
+class Estimate(_Part):
+    """A mean over folds with its 95 % interval (Nadeau and Bengio)."""
+
+    mean: Value = None
+    low: Value = None
+    high: Value = None
+
+
+class Band(_Part):
+    """Estimates along a curve."""
+
+    mean: Values
+    low: Values
+    high: Values
+
+
+class Count(_Part):
+    """A count in every fold: the median and the range of 95 % of the folds."""
+
+    median: int
+    low: int
+    high: int
+
+
+class Scores(_Part):
+    """Every score of a prediction; those of classes do not exist for values, and the other way round."""
+
+    mse: Estimate
+    r2: Estimate
+    r: Estimate
+    accuracy: Estimate
+    balanced_accuracy: Estimate
+
+    def of(self, name: str) -> Estimate:
+        """Return the estimate of the score of this name."""
+        found: Estimate = getattr(self, name)
         return found
 
-    def _rivals(self) -> list[str]:
-        return [m for m in self.chosen["method"].unique() if m != self.problem.reference]
 
-    def _test(self, method: str, output: str) -> dict[str, Any]:
-        rows = self.chosen if output == "pooled" else self.chosen[self.chosen["output"] == output]
-        table = rows.pivot_table(self.metric, ["repeat", "fold"], "method", aggfunc="mean")
-        pair = table[[self.problem.reference, method]].dropna()
-        ours, theirs = pair[self.problem.reference].to_numpy(), pair[method].to_numpy()
-        return {
-            "method": method,
-            "output": output,
-            "difference": estimate(ours - theirs, self.ratio),
-            **compare_paired(ours - theirs, self.ratio),
-            "wins": share_of_wins(-ours, -theirs) if len(ours) else None,
-            "n_folds": len(ours),
-        }
+class PooledScores(Scores):
+    """Scores as means over outputs, and the fraction of variance accounted for over all outputs."""
 
-    def curves(self) -> Iterator[dict[str, Any]]:
-        """Yield the mean of each score against the number of features, with its interval."""
-        names = ("accuracy", "balanced_accuracy") if self.problem.classes else ("mse", "r2", "r")
-        for (selector, weighted, output), rows in self.curve.groupby(
-            ["selector", "weighted", "output"], sort=False
-        ):
-            by_size = [(int(n), part) for n, part in rows.groupby("n")]
-            about = {"selector": selector, "weighted": bool(weighted), "output": output}
-            curve = {
-                name: _transpose([self._estimate(name, part[name]) for _, part in by_size]) for name in names
-            }
-            yield {**about, "n": [n for n, _ in by_size], **curve}
-
-    def _errors(self, selector: str, weighted: bool, output: str | None = None) -> pd.DataFrame:
-        """Return the error of a selector's curve, (folds, sizes)."""
-        rows = self.curve[(self.curve["selector"] == selector) & (self.curve["weighted"] == weighted)]
-        rows = rows if output is None else rows[rows["output"] == output]
-        value = 1 - rows["accuracy"] if self.problem.classes else rows["mse"]
-        return rows.assign(error=value).pivot(index=FOLD, columns="n", values="error")
-
-    def _has_weights(self, selector: str) -> bool:
-        return bool(self.curve.loc[self.curve["selector"] == selector, "weighted"].any())
-
-    def wins(self) -> Iterator[dict[str, Any]]:
-        """Yield the share of folds in which the reference beats each rival, against n; weighted if it can be."""
-        reference = self.problem.reference
-        forms = [False, True] if self._has_weights(reference) else [False]
-        rivals = [s for s in self.curve["selector"].unique() if s not in (reference, "all")]
-        for rival in rivals:
-            for weighted in forms:
-                yield {
-                    "rival": rival,
-                    "weighted": weighted,
-                    **_compare_curves(self._errors(reference, weighted), self._errors(rival, False)),
-                }
-
-    def weighting(self) -> Iterator[dict[str, Any]]:
-        """Yield the share of folds in which weighted kNN beats unweighted kNN on the same features."""
-        for selector in self.curve["selector"].unique():
-            if self._has_weights(selector):
-                pair = (self._errors(selector, weighted) for weighted in (True, False))
-                yield {"selector": selector, **_compare_curves(*pair)}
-
-    def best_sizes(self) -> Iterator[dict[str, Any]]:
-        """Yield the best number of features on the test curve of every selector and output."""
-        for (selector, weighted, output), _ in self.curve.groupby(
-            ["selector", "weighted", "output"], sort=False
-        ):
-            errors = self._errors(str(selector), bool(weighted), str(output)).dropna()
-            if len(errors) and selector != "all":
-                about = {"selector": selector, "weighted": bool(weighted), "output": output}
-                yield {**about, **find_best_size(errors.columns, errors.to_numpy(), self.ratio)}
+    fvaf: Estimate
 
 
-def _transpose(estimates: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Turn a list of estimates into lists of their parts."""
-    return {part: [one[part] for one in estimates] for part in ("mean", "low", "high")}
+class MethodScores(_Part):
+    """One method at its own choices."""
+
+    method: str
+    selector: str
+    decoder: str = Field(description="The decoders that were used, most often used first.")
+    weighted: float = Field(description="Share of folds in which distances were weighted.")
+    n: Count = Field(description="Number of features.")
+    outputs: dict[str, Scores]
+    pooled: PooledScores
 
 
-def _compare_curves(ours: pd.DataFrame, theirs: pd.DataFrame) -> dict[str, Any]:
-    """Return the share of folds in which our error is smaller, for every size that both have."""
-    sizes = [n for n in ours.columns if n in theirs.columns]
-    share = [share_of_wins(ours[n], theirs[n].reindex(ours.index)) for n in sizes]
-    return {"n": [int(n) for n in sizes], "share": share, "n_folds": len(ours)}
+class PairedTest(_Part):
+    """The reference against one method on the same folds."""
+
+    method: str
+    output: str = Field(description='An output, or "pooled".')
+    difference: Estimate = Field(description="Reference minus method, in units of the score.")
+    p: Value
+    effect_size: Value
+    wins: Value = Field(description="Share of folds that the reference wins.")
+    n_folds: int
+    p_holm: Value
 
 
-def _describe_session(recording: Recording, tensor: xr.Dataset, problem: Problem) -> dict[str, Any]:
-    from neurofs.recordings.quality import find_warnings
+class Curve(_Part):
+    """Scores of one selector against the number of features."""
 
-    attrs = tensor.attrs
-    outputs = zip(problem.outputs, problem.units, strict=True)
-    return {
-        "name": recording.name,
-        "source": recording.source,
-        "source_hash": recording.source_hash,
-        "duration": recording.duration,
-        "span": [float(t) for t in recording.span],
-        "n_channels": recording.n_channels,
-        "n_lags": tensor.sizes["lag"],
-        "bin_width": attrs["bin_width"],
-        "first_lag": attrs["first_lag"],
-        "n_samples": len(problem.samples),
-        "n_trials": 0 if problem.trials is None else len(np.unique(problem.trials)),
-        "n_gaps": len(find_gaps(recording.observed)),
-        "kind": problem.kind,
-        "outputs": [{"name": name, "unit": unit} for name, unit in outputs],
-        "classes": list(problem.classes),
-        "dropped": {why: attrs[f"dropped_{why}"] for why in ("window", "target", "period", "step")},
-        "notes": list(attrs["notes"]),
-        "warnings": [*find_warnings(recording), *_find_warnings(problem, attrs)],
-    }
+    selector: str
+    weighted: bool
+    output: str
+    n: list[int]
+    mse: Band | None = None
+    r2: Band | None = None
+    r: Band | None = None
+    accuracy: Band | None = None
+    balanced_accuracy: Band | None = None
+
+    def of(self, name: str) -> Band | None:
+        """Return the curve of the score of this name; values have other scores than classes."""
+        found: Band | None = getattr(self, name)
+        return found
 
 
-def _find_warnings(problem: Problem, attrs: Mapping[str, Any]) -> Iterator[str]:
-    if problem.kind == "shuffled":
-        yield "folds of shuffled bins leak: every score in this run is inflated"
-    if attrs["dropped_target"]:
-        yield f"{attrs['dropped_target']} samples were dropped because the target is missing there"
-    if len(problem.samples) < 5 * NULL_ROWS:
-        yield f"only {len(problem.samples)} samples: shifts of the null control are short against the movement"
+class Wins(_Part):
+    """Share of folds in which the reference beats a rival, against the number of features; all outputs."""
+
+    rival: str
+    weighted: bool
+    n: list[int]
+    share: Values
+    n_folds: int
 
 
-NULL_ROWS = 60
-"""Samples at each end, a fifth of the session, below which shifts are too short to be trusted."""
+class Weighting(_Part):
+    """Share of folds in which weighted soft kNN beats unweighted soft kNN on the same features."""
+
+    selector: str
+    n: list[int]
+    share: Values
+    n_folds: int
 
 
-def _describe_audit(problem: Problem) -> dict[str, Any]:
-    folds = [
-        {
-            "repeat": fold.repeat,
-            "fold": fold.fold,
-            "n_train": len(fold.train),
-            "n_test": len(fold.test),
-            "n_overlaps": fold.n_overlaps,
-        }
-        for fold in problem.folds
-    ]
-    n_overlaps = sum(fold.n_overlaps for fold in problem.folds)
-    return {"passed": n_overlaps == 0, "n_overlaps": n_overlaps, "folds": folds}
+class BestSize(_Part):
+    """The best number of features on the test curve, and the range that is not clearly worse."""
+
+    selector: str
+    weighted: bool
+    output: str
+    n: int
+    low: int
+    high: int
 
 
-def _describe_stability(problem: Problem, weights: xr.Dataset) -> Iterator[dict[str, Any]]:
-    """Yield the stability of each selector's first n features, n being the median of its choices."""
-    for selector in problem.options.selectors:
-        for output in problem.outputs:
-            part = weights.sel(selector=selector, output=output)
-            ranks = part["ranking"].values.reshape(-1, problem.samples.n_features)
-            done = ranks.min(axis=1) > 0
-            chosen = part["n_chosen"].values.reshape(-1)[done]
-            n = int(np.percentile(chosen, 50, method="nearest")) if done.any() else 0
-            yield {"selector": selector, "output": output, "n": n, **measure_stability(ranks[done] <= n)}
+class Stability(_Part):
+    """Nogueira's index of the first n features, n being the median of what was chosen."""
+
+    selector: str
+    output: str
+    n: int
+    index: Value
+    low: Value
+    high: Value
 
 
-def _describe_few_channels(weights: xr.Dataset) -> dict[str, Any] | None:
-    """Tell how many channels sufficed in each fold, and how often each was among them."""
-    if "kept" not in weights:
-        return None
-    share = weights["kept"].mean(["repeat", "fold"]).values
-    order = [i for i in np.argsort(-share, kind="stable") if share[i] > 0]
-    names = weights["channel"].values
-    return {
-        "n": _spread(weights["kept"].sum("channel").values),
-        "channels": [{"channel": str(names[i]), "share": float(share[i])} for i in order],
-    }
+class KeptChannel(_Part):
+    """How often one channel was kept."""
+
+    channel: str
+    share: float = Field(description="Share of folds that keep it.")
 
 
-def _spread(counts: np.ndarray) -> dict[str, int]:
-    """Return the median of counts and the range of 95 % of them."""
-    low, median, high = np.percentile(counts, [2.5, 50, 97.5], method="nearest")
-    return {"median": int(median), "low": int(low), "high": int(high)}
+class FewChannels(_Part):
+    """How many channels suffice; those kept most often first."""
+
+    n: Count
+    channels: list[KeptChannel]
 
 
-def _describe_null(
-    problem: Problem, rows: list[dict[str, Any]], bin_width: float
-) -> Iterator[dict[str, Any]]:
-    for output in problem.outputs:
-        own = [row for row in rows if row["output"] == output]
-        real = [row["value"] for row in own if row["shift"] == 0]
-        shifted = [row for row in own if row["shift"] != 0]
-        if not real or not shifted:
-            continue
-        values = [row["value"] for row in shifted]
-        yield {
-            "output": output,
-            "n_rows": own[0]["n_rows"],
-            "shifts": [round(row["shift"] * bin_width, 9) for row in shifted],
-            "values": values,
-            "real": real[0],
-            "p": null_p_value(real[0], values),
-            "chance": float(np.mean(values)),
-            "high": float(np.percentile(values, 95)),
-        }
+class Null(_Part):
+    """The score at shifted targets, of one output."""
+
+    output: str
+    n_rows: int
+    shifts: list[float] = Field(description="Seconds.")
+    values: Values
+    real: Value
+    p: float
+    chance: Value
+    high: Value
 
 
-def _count_confusion(problem: Problem, predictions: xr.Dataset, method: str) -> dict[str, Any] | None:
-    """Return how often each class was taken for each other, over all repeats."""
-    if not problem.classes:
-        return None
-    predicted = predictions["predicted"].sel({"method": method}).isel(output=0).values
-    truth = np.broadcast_to(problem.targets[:, 0], predicted.shape)
-    known = np.isfinite(predicted)
-    counts = np.zeros((len(problem.classes),) * 2, dtype=int)
-    np.add.at(counts, (truth[known], predicted[known].astype(int)), 1)
-    return {"method": method, "classes": list(problem.classes), "counts": counts.tolist()}
+class Confusion(_Part):
+    """How often each class (rows) was taken for each other (columns)."""
+
+    method: str
+    classes: list[str]
+    counts: list[list[int]]
 
 
-def _without_nan(value: Any) -> Any:
-    """Replace what JSON cannot hold."""
-    if isinstance(value, Mapping):
-        return {str(key): _without_nan(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+class Number(Estimate):
+    """A number of the headline: a score, the mean over outputs."""
+
+    label: str
+    method: str
+    n: int | None = None
+    p: Value = None
+
+
+class Numbers(_Part):
+    """The numbers of the headline."""
+
+    best: Number
+    reference: Number
+    all: Number | None
+    rival: Number | None
+    chance: Number | None
+
+
+class Headline(_Part):
+    """The result in a few numbers and sentences."""
+
+    method: str
+    numbers: Numbers
+    sentences: list[str]
+
+
+class Output(_Part):
+    """A component of the target."""
+
+    name: str
+    unit: str
+
+
+class Dropped(_Part):
+    """Bins that are no samples, by the reason."""
+
+    window: int
+    target: int
+    period: int
+    step: int
+
+
+class SessionFacts(_Part):
+    """What was decoded."""
+
+    name: str
+    source: str | None
+    source_hash: str | None
+    duration: float
+    span: tuple[float, float]
+    n_channels: int
+    n_lags: int
+    bin_width: float
+    first_lag: int
+    n_samples: int
+    n_trials: int
+    n_gaps: int
+    kind: Literal["trials", "blocks", "shuffled"] = Field(description="What a fold is made of.")
+    outputs: list[Output]
+    classes: list[str]
+    dropped: Dropped
+    notes: list[str]
+    warnings: list[str]
+
+
+class AuditedFold(_Part):
+    """One fold, and how many of its training windows overlap a test window."""
+
+    repeat: int
+    fold: int
+    n_train: int
+    n_test: int
+    n_overlaps: int
+
+
+class Audit(_Part):
+    """Whether training and test parts share raw data."""
+
+    passed: bool
+    n_overlaps: int
+    folds: list[AuditedFold]
+
+
+class Input(_Part):
+    """A file that the run has read."""
+
+    path: str | None
+    sha256: str | None
+
+
+class Provenance(_Part):
+    """Where the result comes from."""
+
+    version: str
+    versions: dict[str, str | None]
+    python: str
+    platform: str
+    command: str
+    seed: int
+    finished: str
+    seconds: Value
+    peak_memory: int
+    git: str | None
+    inputs: list[Input]
+    threads: int
+
+
+class Findings(_Part):
+    """All that a summary holds, but for its words."""
+
+    schema_version: Literal[2] = Field(SCHEMA, alias="schema")
+    score: Score = Field(description="The score of this target: r2 of values, accuracy of classes.")
+    reference: str = Field(description="The method that all others are compared with: the first selector.")
+    session: SessionFacts
+    audit: Audit
+    methods: list[MethodScores] = Field(description="Best first.")
+    tests: list[PairedTest]
+    curves: list[Curve]
+    wins: list[Wins]
+    weighting: list[Weighting]
+    best_n: list[BestSize]
+    stability: list[Stability]
+    few_channels: FewChannels | None = Field(
+        description="Null if it was not asked how many channels suffice."
+    )
+    null: list[Null] = Field(description="The null control; empty if it was not run.")
+    confusion: Confusion | None = Field(description="Null if the target has no classes.")
+    provenance: Provenance
+
+
+class Summary(Findings):
+    """The summary of a comparison."""
+
+    headline: Headline
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the content of ``summary.json``."""
+        return self.model_dump(mode="json", by_alias=True)

@@ -101,7 +101,7 @@ def _features(comparison: Comparison) -> str:
             f"only samples between {printable(c.period[0])} and {printable(c.period[1])} of a trial were used"
         )
     more = f" {_join(extra).capitalize()}." if extra else ""
-    dropped = sum(s["dropped"].values())
+    dropped = sum(n for _, n in s["dropped"])
     return (
         f"Features. {counts} in bins of {width:g} ms. A sample consists of the counts of all channels in "
         f"{_plural(n_lags, 'bin')}, at {lags} ms (positive: "

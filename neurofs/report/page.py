@@ -23,6 +23,7 @@ from neurofs import __version__
 from neurofs.comparison.comparison import Comparison, read
 from neurofs.comparison.names import name_method
 from neurofs.comparison.session import fill_session
+from neurofs.comparison.summary import Estimate, Summary
 from neurofs.ground.errors import printable
 from neurofs.ground.files import write_atomically
 from neurofs.report.palette import Key, render_variables
@@ -157,7 +158,7 @@ def show_table(table: Table) -> dict[str, Any]:
 
 
 def _show_column(cells: list[Any], digits: int) -> list[dict[str, Any]]:
-    numbers = [c["mean"] if isinstance(c, dict) else c for c in cells]
+    numbers = [c["mean"] if isinstance(c, Estimate) else c for c in cells]
     known = [n for n in numbers if isinstance(n, int | float) and math.isfinite(n)]
     digits = 0 if all(float(n).is_integer() for n in known) else digits
     kind = "num" if known else "text"
@@ -170,7 +171,7 @@ def _show_cell(cell: Any, number: Any, digits: int, kind: str) -> dict[str, Any]
     if number is None or not math.isfinite(number):
         return {"text": None, "value": None, "kind": kind}
     text = format_number(number, digits)
-    if isinstance(cell, dict) and cell["low"] is not None:
+    if isinstance(cell, Estimate) and cell["low"] is not None:
         text += f" ({format_number(cell['low'], digits)} to {format_number(cell['high'], digits)})"
     return {"text": text, "value": number, "kind": "num"}
 
@@ -229,7 +230,7 @@ def show_key(key: Key, styles: Styles) -> dict[str, Any]:
 # The headline
 
 
-def _describe_run(summary: dict[str, Any]) -> str:
+def _describe_run(summary: Summary) -> str:
     s = summary["session"]
     outputs = ", ".join(
         printable(o["name"]) + (f" ({printable(o['unit'])})" if o["unit"] else "") for o in s["outputs"]
@@ -242,7 +243,7 @@ def _describe_run(summary: dict[str, Any]) -> str:
     )
 
 
-def _list_numbers(summary: dict[str, Any]) -> list[dict[str, Any]]:
+def _list_numbers(summary: Summary) -> list[dict[str, Any]]:
     """Return the numbers of the headline in order; the best pipeline only if it is not the reference itself."""
     numbers = summary["headline"]["numbers"]
     keys = ["reference", "best", "all", "rival", "chance"]
@@ -264,7 +265,7 @@ def _show_number(key: str, number: dict[str, Any] | None) -> dict[str, Any]:
     return {**number, "key": key, "detail": detail}
 
 
-def _judge(summary: dict[str, Any]) -> list[dict[str, str]]:
+def _judge(summary: Summary) -> list[dict[str, str]]:
     """Return the verdict on the data: audit, null control, warnings."""
     audit = summary["audit"]
     n_folds = len(audit["folds"])

@@ -210,15 +210,15 @@ def test_fewest_channels_are_counted_and_said():
     assert n.between(3, 3 * SESSION.n_channels).all()
     kept = found.weights["kept"]
     np.testing.assert_array_equal(kept.sum("channel").values.ravel(), n.to_numpy()[:3] // 3)
-    few = found.summary["few_channels"]
-    assert few["n"]["median"] == int(n.median()) // 3
-    assert {one["channel"]: one["share"] for one in few["channels"]} == {
+    few = found.summary.few_channels
+    assert few.n.median == int(n.median()) // 3
+    assert {one.channel: one.share for one in few.channels} == {
         name: pytest.approx(share)
         for name, share in zip(SESSION.channels["name"], kept.mean(["repeat", "fold"]).values, strict=True)
         if share > 0
     }
-    said = " ".join(found.summary["headline"]["sentences"])
-    assert f"{few['n']['median']} of {SESSION.n_channels} channels suffice" in said
+    said = " ".join(found.summary.headline.sentences)
+    assert f"{few.n.median} of {SESSION.n_channels} channels suffice" in said
 
 
 def test_folds_are_whole_trials_and_pass_the_audit():

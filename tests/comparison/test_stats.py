@@ -7,6 +7,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from neurofs.comparison import stats
+from neurofs.comparison.summary import Estimate
 
 
 def test_without_overlap_the_corrected_test_is_the_paired_t_test():
@@ -20,13 +21,13 @@ def test_the_correction_widens_by_the_published_factor():
     values = [0.1, 0.4, 0.3, 0.2, 0.6]
     plain, corrected = stats.estimate(values, 0.0), stats.estimate(values, 0.25)
     factor = np.sqrt((1 / 5 + 0.25) / (1 / 5))
-    assert corrected["high"] - corrected["mean"] == pytest.approx(factor * (plain["high"] - plain["mean"]))
+    assert corrected.high - corrected.mean == pytest.approx(factor * (plain.high - plain.mean))
 
 
 def test_estimate_leaves_out_what_is_not_defined():
-    assert stats.estimate([np.nan, 0.5, 0.7], 0.2)["mean"] == pytest.approx(0.6)
-    assert stats.estimate([np.nan], 0.2) == {"mean": None, "low": None, "high": None}
-    assert stats.estimate([0.5], 0.2) == {"mean": 0.5, "low": None, "high": None}
+    assert stats.estimate([np.nan, 0.5, 0.7], 0.2).mean == pytest.approx(0.6)
+    assert stats.estimate([np.nan], 0.2) == Estimate()
+    assert stats.estimate([0.5], 0.2) == Estimate(mean=0.5)
 
 
 def test_holm_equals_the_definition():

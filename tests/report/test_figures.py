@@ -7,6 +7,7 @@ import pytest
 from comparisons import make_comparison
 from matplotlib.figure import Figure
 
+from neurofs.comparison.summary import Estimate
 from neurofs.report.feature_maps import (
     count_channels,
     describe_channels,
@@ -66,7 +67,7 @@ def test_chance_is_drawn_as_an_error():
 def test_the_caption_says_where_the_line_of_chance_comes_from():
     comparison = make_comparison()
     assert "(1 − R² at chance) × the variance" in draw_curves(comparison).caption
-    silent = replace(comparison, summary=comparison.summary | {"null": []})
+    silent = replace(comparison, summary=comparison.summary.model_copy(update={"null": []}))
     assert "chance" not in draw_curves(silent).caption
 
 
@@ -84,8 +85,9 @@ def test_every_selector_has_a_name_and_a_style_of_its_own():
 
 def test_wins_are_those_of_the_weighted_reference():
     comparison = make_comparison()
-    wins = [w | {"weighted": True, "share": [0.25] * len(w["n"])} for w in comparison.summary["wins"]]
-    both = replace(comparison, summary=comparison.summary | {"wins": comparison.summary["wins"] + wins})
+    summary = comparison.summary
+    wins = [w.model_copy(update={"weighted": True, "share": [0.25] * len(w.n)}) for w in summary.wins]
+    both = replace(comparison, summary=summary.model_copy(update={"wins": summary.wins + wins}))
     axes = draw(draw_wins(both))
     assert {y for line in axes.lines[1:] for y in line.get_ydata()} == {25.0}
 
@@ -104,7 +106,7 @@ def test_maps_shade_every_feature():
 def test_traces_show_the_first_repeat_of_the_best_method():
     comparison = make_comparison(n_repeats=2)
     axes = draw(draw_traces(comparison), 1)
-    best = comparison.predictions["method"].values.tolist().index(comparison.summary["headline"]["method"])
+    best = comparison.predictions["method"].values.tolist().index(comparison.summary.headline.method)
     true, decoded = axes.lines[0].get_ydata(), axes.lines[1].get_ydata()
     np.testing.assert_allclose(true, comparison.predictions["target"].values[: len(true), 1])
     np.testing.assert_allclose(
@@ -121,15 +123,15 @@ def test_the_band_is_one_standard_deviation():
 def test_the_null_marks_every_shift_and_the_real_score():
     comparison = make_comparison()
     axes = draw(draw_null(comparison))
-    null = comparison.summary["null"][0]
-    np.testing.assert_allclose(axes.lines[0].get_xdata(), np.sort(null["values"]))
-    assert axes.lines[2].get_xdata()[0] == null["real"]
+    null = comparison.summary.null[0]
+    np.testing.assert_allclose(axes.lines[0].get_xdata(), np.sort(null.values))
+    assert axes.lines[2].get_xdata()[0] == null.real
 
 
 def test_confusions_are_percentages_of_rows():
     comparison = make_comparison(classes=("a", "b", "c"), outputs=("d",))
     axes = draw(draw_confusion(comparison))
-    counts = np.array(comparison.summary["confusion"]["counts"])
+    counts = np.array(comparison.summary.confusion.counts)
     shown = np.array([int(text.get_text()) for text in axes.texts]).reshape(3, 3)
     np.testing.assert_array_equal(shown, np.round(100 * counts / counts.sum(axis=1, keepdims=True)))
 
@@ -145,7 +147,7 @@ def test_rasters_are_ordered_by_condition():
 def test_stability_positions_and_lags_have_their_numbers():
     comparison = make_comparison()
     rows = draw_stability(comparison).numbers.rows
-    assert {row[3] for row in rows} == {s["index"] for s in comparison.summary["stability"]}
+    assert {row[3] for row in rows} == {s.index for s in comparison.summary.stability}
     lags = draw_lags(comparison).numbers.rows
     assert sum(share for name, _, share in lags if name == "rgs") == pytest.approx(1)
     weights = comparison.weights["weights"].sel(selector="rgs").mean(("output", "repeat", "fold"))
@@ -204,7 +206,7 @@ def test_channels_are_listed_by_weight():
 
 
 def test_tables_show_each_column_in_one_format():
-    rows = [("a", 1.0, {"mean": 0.5, "low": 0.25, "high": 0.75}, None), ("b", 12345.0, None, float("nan"))]
+    rows = [("a", 1.0, Estimate(mean=0.5, low=0.25, high=0.75), None), ("b", 12345.0, None, float("nan"))]
     shown = show_table(Table("t", ("name", "n", "score", "empty"), rows, digits=2))
     assert [column["kind"] for column in shown["columns"]] == ["text", "num", "num", "text"]
     assert [[cell["text"] for cell in row] for row in shown["rows"]] == [

@@ -1,5 +1,6 @@
 """`neurofs decode` as a user meets it: the run folder, resuming, repeating, errors."""
 
+import io
 import json
 import re
 import shutil
@@ -11,19 +12,24 @@ import pytest
 from batches import start, wait_for
 from click.testing import CliRunner
 
+import neurofs
 from neurofs.commands.main import main
 from neurofs.comparison import comparison
-from neurofs.comparison.headline import _third
+from neurofs.comparison.headline import judge_chance
 from neurofs.comparison.problem import Task
-from neurofs.comparison.summary import SCHEMA
+from neurofs.comparison.summary import SCHEMA, Summary
 from neurofs.ground.config import RunOptions
 from neurofs.ground.errors import InputError
-from neurofs.pipeline import compare, decode
+from neurofs.pipeline import compare
 from neurofs.recordings.recording import Recording, Series
 from neurofs.recordings.simulate import simulate_session
 from neurofs.recordings.writers import write
+from neurofs.running.batch.config import place_sessions
+from neurofs.running.batch.coordinator import run_batch
 from neurofs.running.executors import Processes, Serial
 from neurofs.running.lock import FolderInUse, hold_folder
+from neurofs.running.progress import Progress
+from neurofs.running.session import decode
 
 SMALL = {
     "target": "hand_velocity",
@@ -62,17 +68,27 @@ def read_files(folder):
 
 
 def test_read_gives_back_what_was_saved(finished):
-    folder, comparison = finished
-    assert comparison.read(folder) == comparison
+    folder, found = finished
+    assert comparison.read(folder) == found
     assert not list(folder.rglob("*.part"))
 
 
+def test_python_writes_the_report_too(options, finished, tmp_path):
+    assert neurofs.decode is decode
+    folder, found = finished
+    assert (folder / "report.html").read_text(encoding="utf-8") == neurofs.render(comparison.read(folder))
+    copy = shutil.copytree(folder, tmp_path / "run")
+    (copy / "report.html").unlink()
+    assert decode(options, copy).scores.equals(found.scores)
+    assert (copy / "report.html").is_file()
+
+
 def test_a_changed_run_is_not_equal(finished, tmp_path):
-    _, comparison = finished
-    folder = comparison.save(comparison, tmp_path / "copy")
+    _, found = finished
+    folder = comparison.save(found, tmp_path / "copy")
     text = (folder / "scores.csv").read_text()
     (folder / "scores.csv").write_text(text.replace("corrcoef,knn", "corrcoef,svr", 1))
-    assert comparison.read(folder) != comparison
+    assert comparison.read(folder) != found
 
 
 def test_same_bytes_for_any_number_of_processes(options, finished, tmp_path):
@@ -199,25 +215,27 @@ def test_a_changed_setting_does_again_what_it_touches(options, tmp_path):
 def test_summary_agrees_with_the_table_of_scores(finished):
     _, comparison = finished
     summary, scores = comparison.summary, comparison.scores
-    assert summary["schema"] == SCHEMA
-    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    content = json.dumps(summary.to_json(), allow_nan=False)
+    assert json.loads(content)["schema"] == SCHEMA
+    assert Summary.model_validate_json(content) == summary
     chosen = scores[scores["chosen"]]
-    for method in summary["methods"]:
-        rows = chosen[chosen["method"] == method["method"]]
-        assert method["pooled"]["r2"]["mean"] == pytest.approx(rows["r2"].mean())
-        for output, found in method["outputs"].items():
-            assert found["mse"]["mean"] == pytest.approx(rows.loc[rows["output"] == output, "mse"].mean())
+    for method in summary.methods:
+        rows = chosen[chosen["method"] == method.method]
+        assert method.pooled.r2.mean == pytest.approx(rows["r2"].mean())
+        for output, found in method.outputs.items():
+            assert found.mse.mean == pytest.approx(rows.loc[rows["output"] == output, "mse"].mean())
     curve = scores[~scores["chosen"]]
-    for wins in summary["wins"]:
-        ours = curve[(curve["selector"] == "rgs") & (curve["weighted"] == wins["weighted"])]
-        theirs = curve[curve["selector"] == wins["rival"]]
+    for wins in summary.wins:
+        ours = curve[(curve["selector"] == "rgs") & (curve["weighted"] == wins.weighted)]
+        theirs = curve[curve["selector"] == wins.rival]
         both = ours.merge(theirs, on=["output", "repeat", "fold", "n"], suffixes=("", "_rival"))
         share = (both["mse"] < both["mse_rival"]).groupby(both["n"]).mean() + 0.5 * (
             both["mse"] == both["mse_rival"]
         ).groupby(both["n"]).mean()
-        assert share.tolist() == pytest.approx(wins["share"])
-        assert wins["n"] == [2, 8, 24]
-    assert summary["audit"] == {**summary["audit"], "passed": True, "n_overlaps": 0}
+        assert share.tolist() == pytest.approx(wins.share)
+        assert wins.n == [2, 8, 24]
+    assert summary.audit.passed
+    assert summary.audit.n_overlaps == 0
 
 
 def test_scores_can_be_computed_again_from_the_predictions(finished):
@@ -265,11 +283,10 @@ def test_a_selector_that_refuses_is_one_line_and_the_rest_is_in_the_log(session,
 
 
 def test_few_shifts_that_all_lose_are_called_too_few():
-    chance = {"p": 1 / 3}
-    assert "too few to rule out chance (p = 0.33)" in _third({"null": [{"values": [0.1, 0.2]}]}, chance)
-    assert "may be chance" in _third({"null": [{"values": [0.1, 0.2]}]}, {"p": 2 / 3})
-    assert "may be chance" in _third({"null": [{"values": [0.1] * 40}]}, {"p": 0.2})
-    assert "no chance result" in _third({"null": [{"values": [0.1] * 40}]}, {"p": 1 / 41})
+    assert "too few to rule out chance (p = 0.33)" in judge_chance(1 / 3, 2)
+    assert "may be chance" in judge_chance(2 / 3, 2)
+    assert "may be chance" in judge_chance(0.2, 40)
+    assert "no chance result" in judge_chance(1 / 41, 40)
 
 
 def test_several_sessions_have_a_folder_each_and_a_bad_one_does_not_stop_the_others(session, tmp_path):
@@ -282,10 +299,49 @@ def test_several_sessions_have_a_folder_each_and_a_bad_one_does_not_stop_the_oth
     assert result.exit_code == 1
     assert "bad.npz" in result.stderr
     assert (tmp_path / "out" / "day1" / "report.html").is_file()
-    assert not (tmp_path / "out" / "bad").exists()
+    assert "1 of 2 sessions done" in result.stdout
+    assert result.stdout.splitlines()[-1].startswith("failed: bad: bad.npz: archive: expected")
+    assert "bad.npz: archive: expected" in (tmp_path / "out" / "bad" / "log.txt").read_text()
     index = (tmp_path / "out" / "index.html").read_text()
     assert "day1/report.html" in index
-    assert "bad" in index
+    assert "bad.npz: archive: expected" in index
+
+
+def test_several_sessions_find_what_one_finds_and_go_on_from_there(options, finished, session, tmp_path):
+    other = write(simulate_session(20, n_electrodes=3, random_state=6, name="day2"), tmp_path / "day2.npz")
+    runs = [options, options.model_copy(update={"file": str(other)})]
+    out, kept = tmp_path / "out", tmp_path / "out" / "notes.txt"
+    sessions = place_sessions(runs, out)
+    assert [s.folder for s in sessions] == [out / "day1", out / "day2"]
+    first = run_sessions(sessions, out)
+    assert read_files(out / "day1") == read_files(finished[0])
+    assert (out / "day1" / "report.html").is_file()
+    kept.write_text("not ours")
+    again, fresh = run_sessions(sessions, out), run_sessions(sessions, out, fresh=True)
+    n_tasks = [state.n_tasks for state in first.sessions]
+    assert [[s.n_run for s in o.sessions] for o in (first, again, fresh)] == [n_tasks, [0, 0], n_tasks]
+    assert kept.read_text() == "not ours"
+    with hold_folder(out / "day2"), pytest.raises(FolderInUse):
+        run_sessions(sessions, out)
+
+
+def run_sessions(sessions, out, **options):
+    return run_batch(sessions, out, Serial(), Progress(io.StringIO()), owns_folder=False, **options)
+
+
+def test_a_batch_does_not_trust_what_another_run_wrote_over(options, tmp_path):
+    sessions = place_sessions([options], tmp_path)
+    run_sessions(sessions, tmp_path)
+    decode(options.model_copy(update={"n_lags": 3}), tmp_path / "day1")
+    run_sessions(sessions, tmp_path)
+    assert comparison.read(tmp_path / "day1").config == options
+
+
+def test_several_sessions_of_one_name_are_refused(session, tmp_path):
+    result = run("decode", session, session, "--target", "hand_velocity", "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "two sessions would share the folder 'day1'. Decode them one by one" in result.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def test_classes_are_decoded_with_a_confusion_matrix(tmp_path):
@@ -299,13 +355,13 @@ def test_classes_are_decoded_with_a_confusion_matrix(tmp_path):
         selectors=("relieff", "infogain"),
         decoder=("knn",),
     )
-    counts = np.array(found.summary["confusion"]["counts"])
-    assert counts.sum() == found.summary["session"]["n_samples"]
-    best = found.summary["methods"][0]
-    rows = found.scores[found.scores["chosen"] & (found.scores["method"] == best["method"])]
+    counts = np.array(found.summary.confusion.counts)
+    assert counts.sum() == found.summary.session.n_samples
+    best = found.summary.methods[0]
+    rows = found.scores[found.scores["chosen"] & (found.scores["method"] == best.method)]
     weighted = np.average(rows["accuracy"], weights=rows["n_test"])
     assert np.trace(counts) / counts.sum() == pytest.approx(weighted)
-    assert found.summary["metric"] == "accuracy"
+    assert found.summary.score == "accuracy"
     assert found.scores["r2"].isna().all()
     assert comparison.read(comparison.save(found, tmp_path / "run")) == found
 
@@ -407,6 +463,6 @@ def test_leaking_folds_are_in_the_summary(tmp_path):
         folds="shuffled",
         allow_leakage=True,
     )
-    assert not found.summary["audit"]["passed"]
-    assert found.summary["audit"]["n_overlaps"] > 0
-    assert any("leak" in warning for warning in found.summary["session"]["warnings"])
+    assert not found.summary.audit.passed
+    assert found.summary.audit.n_overlaps > 0
+    assert any("leak" in warning for warning in found.summary.session.warnings)

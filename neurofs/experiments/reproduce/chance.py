@@ -51,15 +51,15 @@ def decode_noise(seed: int) -> dict[str, Any]:
         n_shifts=SHIFTS,
         seed=seed,
     )
-    (null,) = found.summary["null"]
-    number = found.summary["headline"]["numbers"]["reference"]
+    (null,) = found.summary.null
+    number = found.summary.headline.numbers.reference
     return {
         "seed": seed,
-        "r2": number["mean"],
-        "low": number["low"],
-        "high": number["high"],
-        "p": null["p"],
-        "chance": null["chance"],
+        "r2": number.mean,
+        "low": number.low,
+        "high": number.high,
+        "p": null.p,
+        "chance": null.chance,
     }
 
 

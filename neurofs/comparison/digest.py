@@ -1,0 +1,346 @@
+"""Makes the `Summary` of a comparison from its scores, weights and predictions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from neurofs.comparison.headline import write_headline
+from neurofs.comparison.problem import Problem
+from neurofs.comparison.scores import METRICS, RANGES
+from neurofs.comparison.stats import (
+    compare_paired,
+    correct_holm,
+    estimate,
+    find_best_size,
+    measure_stability,
+    null_p_value,
+    share_of_wins,
+)
+from neurofs.comparison.summary import (
+    Audit,
+    AuditedFold,
+    Band,
+    BestSize,
+    Confusion,
+    Count,
+    Curve,
+    Dropped,
+    Estimate,
+    FewChannels,
+    Findings,
+    KeptChannel,
+    MethodScores,
+    Null,
+    Output,
+    PairedTest,
+    PooledScores,
+    Provenance,
+    Score,
+    Scores,
+    SessionFacts,
+    Stability,
+    Summary,
+    Weighting,
+    Wins,
+)
+from neurofs.recordings.recording import Recording, find_gaps
+
+__all__ = ["summarize"]
+
+FOLD = ["output", "repeat", "fold"]
+CURVE = ["selector", "weighted", "output"]
+
+
+def summarize(
+    recording: Recording,
+    tensor: xr.Dataset,
+    problem: Problem,
+    scores: pd.DataFrame,
+    weights: xr.Dataset,
+    predictions: xr.Dataset,
+    null_rows: list[dict[str, Any]],
+    provenance: Provenance,
+) -> Summary:
+    """Return the summary of a comparison."""
+    digest = _Digest(problem, scores)
+    methods = digest.rank_methods()
+    findings = Findings(
+        score=digest.score,
+        reference=problem.reference,
+        session=_describe_session(recording, tensor, problem),
+        audit=_describe_audit(problem),
+        methods=methods,
+        tests=digest.tests(),
+        curves=list(digest.curves()),
+        wins=list(digest.wins()),
+        weighting=list(digest.weighting()),
+        best_n=list(digest.best_sizes()),
+        stability=list(_describe_stability(problem, weights)),
+        few_channels=_describe_few_channels(weights),
+        null=list(_describe_null(problem, null_rows, tensor.attrs["bin_width"])),
+        confusion=_count_confusion(problem, predictions, methods[0].method),
+        provenance=provenance,
+    )
+    return Summary(**dict(findings), headline=write_headline(findings))
+
+
+class _Digest:
+    """The table of scores, seen from every side that the summary needs."""
+
+    def __init__(self, problem: Problem, scores: pd.DataFrame) -> None:
+        """Split the table into curves and choices."""
+        self.problem, self.scores = problem, scores
+        self.curve = scores[~scores["chosen"]]
+        self.chosen = scores[scores["chosen"]]
+        self.score: Score = "accuracy" if problem.classes else "r2"
+        self.ratio = float((scores["n_test"] / scores["n_train"]).mean())
+
+    def rank_methods(self) -> list[MethodScores]:
+        """Return the methods with their scores at their own choices, best first."""
+        found = (self._describe_method(str(method), rows) for method, rows in self._by_method())
+        return sorted(found, key=self._place)
+
+    def _place(self, method: MethodScores) -> float:
+        mean = method.pooled.of(self.score).mean
+        return math.inf if mean is None else -mean
+
+    def _by_method(self) -> Any:
+        return self.chosen.groupby("method", sort=False)
+
+    def _describe_method(self, method: str, rows: pd.DataFrame) -> MethodScores:
+        outputs = rows.groupby("output", sort=False)
+        return MethodScores(
+            method=method,
+            selector=rows["selector"].iloc[0],
+            decoder=" / ".join(rows["decoder"].value_counts().index),
+            weighted=rows["weighted"].mean(),
+            n=_count(rows["n"].to_numpy()),
+            outputs={name: Scores(**self._estimates(part)) for name, part in outputs},
+            pooled=self._pool(rows),
+        )
+
+    def _estimates(self, rows: Any) -> dict[str, Estimate]:
+        return {name: self._estimate(name, rows[name]) for name in METRICS}
+
+    def _estimate(self, name: str, values: Any) -> Estimate:
+        """Return the estimate of a score, its interval inside the range of the score."""
+        return estimate(values, self.ratio, *RANGES[name])
+
+    def _pool(self, rows: pd.DataFrame) -> PooledScores:
+        """Return the mean over outputs of each score per fold, and FVAF = 1 − Σ MSE / Σ variance over outputs."""
+        rows = rows.assign(variance=rows["mse"] / (1 - rows["r2"]).where(rows["r2"] < 1))
+        folds = rows.groupby(["repeat", "fold"])
+        totals = folds[["mse", "variance"]].sum(min_count=1)
+        fvaf = self._estimate("fvaf", 1 - totals["mse"] / totals["variance"])
+        return PooledScores(**self._estimates(folds[list(METRICS)].mean()), fvaf=fvaf)
+
+    def tests(self) -> list[PairedTest]:
+        """Return the paired test of the reference against every other method, Holm-corrected per output."""
+        found = []
+        outputs = [*self.problem.outputs, *(["pooled"] if len(self.problem.outputs) > 1 else [])]
+        for output in outputs:
+            pairs = {method: self._pair(method, output) for method in self._rivals()}
+            tests = {m: compare_paired(ours - theirs, self.ratio) for m, (ours, theirs) in pairs.items()}
+            corrected = correct_holm([test["p"] for test in tests.values()])
+            for (method, (ours, theirs)), p_holm in zip(pairs.items(), corrected, strict=True):
+                found.append(
+                    PairedTest(
+                        method=method,
+                        output=output,
+                        difference=estimate(ours - theirs, self.ratio),
+                        **tests[method],
+                        wins=share_of_wins(-ours, -theirs) if len(ours) else None,
+                        n_folds=len(ours),
+                        p_holm=p_holm,
+                    )
+                )
+        return found
+
+    def _rivals(self) -> list[str]:
+        return [m for m in self.chosen["method"].unique() if m != self.problem.reference]
+
+    def _pair(self, method: str, output: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the score of the reference and that of a method, in the folds that have both."""
+        rows = self.chosen if output == "pooled" else self.chosen[self.chosen["output"] == output]
+        table = rows.pivot_table(self.score, ["repeat", "fold"], "method", aggfunc="mean")
+        pair = table[[self.problem.reference, method]].dropna()
+        return pair[self.problem.reference].to_numpy(), pair[method].to_numpy()
+
+    def curves(self) -> Iterator[Curve]:
+        """Yield the mean of each score against the number of features, with its interval."""
+        names = ("accuracy", "balanced_accuracy") if self.problem.classes else ("mse", "r2", "r")
+        for (selector, weighted, output), rows in self.curve.groupby(CURVE, sort=False):
+            by_size = [(int(n), part) for n, part in rows.groupby("n")]
+            bands = {name: _band(self._estimate(name, part[name]) for _, part in by_size) for name in names}
+            sizes = [n for n, _ in by_size]
+            yield Curve(selector=selector, weighted=weighted, output=output, n=sizes, **bands)
+
+    def _errors(self, selector: str, weighted: bool, output: str | None = None) -> pd.DataFrame:
+        """Return the error of a selector's curve, (folds, sizes)."""
+        rows = self.curve[(self.curve["selector"] == selector) & (self.curve["weighted"] == weighted)]
+        rows = rows if output is None else rows[rows["output"] == output]
+        value = 1 - rows["accuracy"] if self.problem.classes else rows["mse"]
+        return rows.assign(error=value).pivot(index=FOLD, columns="n", values="error")
+
+    def _has_weights(self, selector: str) -> bool:
+        return bool(self.curve.loc[self.curve["selector"] == selector, "weighted"].any())
+
+    def wins(self) -> Iterator[Wins]:
+        """Yield the share of folds in which the reference beats each rival, against n; weighted if it can be."""
+        reference = self.problem.reference
+        rivals = [s for s in self.curve["selector"].unique() if s not in (reference, "all")]
+        for rival in rivals:
+            for weighted in [False, True] if self._has_weights(reference) else [False]:
+                errors = self._errors(reference, weighted), self._errors(rival, False)
+                yield Wins(rival=rival, weighted=weighted, **_compare_curves(*errors))
+
+    def weighting(self) -> Iterator[Weighting]:
+        """Yield the share of folds in which weighted kNN beats unweighted kNN on the same features."""
+        for selector in self.curve["selector"].unique():
+            if self._has_weights(selector):
+                pair = (self._errors(selector, weighted) for weighted in (True, False))
+                yield Weighting(selector=selector, **_compare_curves(*pair))
+
+    def best_sizes(self) -> Iterator[BestSize]:
+        """Yield the best number of features on the test curve of every selector and output."""
+        for (selector, weighted, output), _ in self.curve.groupby(CURVE, sort=False):
+            errors = self._errors(selector, weighted, output).dropna()
+            if len(errors) and selector != "all":
+                best = find_best_size(errors.columns, errors.to_numpy(), self.ratio)
+                yield BestSize(selector=selector, weighted=weighted, output=output, **best)
+
+
+def _band(estimates: Iterable[Estimate]) -> Band:
+    """Turn estimates into lists of their parts."""
+    mean, low, high = zip(*((one.mean, one.low, one.high) for one in estimates), strict=True)
+    return Band(mean=mean, low=low, high=high)
+
+
+def _compare_curves(ours: pd.DataFrame, theirs: pd.DataFrame) -> dict[str, Any]:
+    """Return the share of folds in which our error is smaller, for every size that both have."""
+    sizes = [n for n in ours.columns if n in theirs.columns]
+    share = [share_of_wins(ours[n], theirs[n].reindex(ours.index)) for n in sizes]
+    return {"n": sizes, "share": share, "n_folds": len(ours)}
+
+
+def _describe_session(recording: Recording, tensor: xr.Dataset, problem: Problem) -> SessionFacts:
+    from neurofs.recordings.quality import find_warnings
+
+    attrs = tensor.attrs
+    outputs = zip(problem.outputs, problem.units, strict=True)
+    return SessionFacts(
+        name=recording.name,
+        source=recording.source,
+        source_hash=recording.source_hash,
+        duration=recording.duration,
+        span=recording.span,
+        n_channels=recording.n_channels,
+        n_lags=tensor.sizes["lag"],
+        bin_width=attrs["bin_width"],
+        first_lag=attrs["first_lag"],
+        n_samples=len(problem.samples),
+        n_trials=0 if problem.trials is None else len(np.unique(problem.trials)),
+        n_gaps=len(find_gaps(recording.observed)),
+        kind=problem.kind,
+        outputs=[Output(name=name, unit=unit) for name, unit in outputs],
+        classes=problem.classes,
+        dropped=Dropped(**{why: attrs[f"dropped_{why}"] for why in Dropped.model_fields}),
+        notes=attrs["notes"],
+        warnings=[*find_warnings(recording), *_find_warnings(problem, attrs)],
+    )
+
+
+def _find_warnings(problem: Problem, attrs: Mapping[str, Any]) -> Iterator[str]:
+    if problem.kind == "shuffled":
+        yield "folds of shuffled bins leak: every score in this run is inflated"
+    if attrs["dropped_target"]:
+        yield f"{attrs['dropped_target']} samples were dropped because the target is missing there"
+    if len(problem.samples) < 5 * NULL_ROWS:
+        yield f"only {len(problem.samples)} samples: shifts of the null control are short against the movement"
+
+
+NULL_ROWS = 60
+"""Samples at each end, a fifth of the session, below which shifts are too short to be trusted."""
+
+
+def _describe_audit(problem: Problem) -> Audit:
+    folds = [
+        AuditedFold(
+            repeat=fold.repeat,
+            fold=fold.fold,
+            n_train=len(fold.train),
+            n_test=len(fold.test),
+            n_overlaps=fold.n_overlaps,
+        )
+        for fold in problem.folds
+    ]
+    n_overlaps = sum(fold.n_overlaps for fold in folds)
+    return Audit(passed=n_overlaps == 0, n_overlaps=n_overlaps, folds=folds)
+
+
+def _describe_stability(problem: Problem, weights: xr.Dataset) -> Iterator[Stability]:
+    """Yield the stability of each selector's first n features, n being the median of its choices."""
+    for selector in problem.options.selectors:
+        for output in problem.outputs:
+            part = weights.sel(selector=selector, output=output)
+            ranks = part["ranking"].values.reshape(-1, problem.samples.n_features)
+            done = ranks.min(axis=1) > 0
+            n = _count(part["n_chosen"].values.reshape(-1)[done]).median if done.any() else 0
+            yield Stability(selector=selector, output=output, n=n, **measure_stability(ranks[done] <= n))
+
+
+def _describe_few_channels(weights: xr.Dataset) -> FewChannels | None:
+    """Tell how many channels sufficed in each fold, and how often each was among them."""
+    if "kept" not in weights:
+        return None
+    share = weights["kept"].mean(["repeat", "fold"]).values
+    order = [i for i in np.argsort(-share, kind="stable") if share[i] > 0]
+    names = weights["channel"].values
+    return FewChannels(
+        n=_count(weights["kept"].sum("channel").values),
+        channels=[KeptChannel(channel=names[i], share=share[i]) for i in order],
+    )
+
+
+def _count(counts: np.ndarray) -> Count:
+    """Return the median of counts and the range of 95 % of them."""
+    low, median, high = np.percentile(counts, [2.5, 50, 97.5], method="nearest")
+    return Count(median=median, low=low, high=high)
+
+
+def _describe_null(problem: Problem, rows: list[dict[str, Any]], bin_width: float) -> Iterator[Null]:
+    for output in problem.outputs:
+        own = [row for row in rows if row["output"] == output]
+        real = [row["value"] for row in own if row["shift"] == 0]
+        shifted = [row for row in own if row["shift"] != 0]
+        if not real or not shifted:
+            continue
+        values = [row["value"] for row in shifted]
+        yield Null(
+            output=output,
+            n_rows=own[0]["n_rows"],
+            shifts=[round(row["shift"] * bin_width, 9) for row in shifted],
+            values=values,
+            real=real[0],
+            p=null_p_value(real[0], values),
+            chance=np.mean(values),
+            high=np.percentile(values, 95),
+        )
+
+
+def _count_confusion(problem: Problem, predictions: xr.Dataset, method: str) -> Confusion | None:
+    """Return how often each class was taken for each other, over all repeats."""
+    if not problem.classes:
+        return None
+    predicted = predictions["predicted"].sel({"method": method}).isel(output=0).values
+    truth = np.broadcast_to(problem.targets[:, 0], predicted.shape)
+    known = np.isfinite(predicted)
+    counts = np.zeros((len(problem.classes),) * 2, dtype=int)
+    np.add.at(counts, (truth[known], predicted[known].astype(int)), 1)
+    return Confusion(method=method, classes=problem.classes, counts=counts.tolist())
