@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from neurofs.comparison.names import name_method
 from neurofs.comparison.problem import KERNEL, SPARSE
 from neurofs.comparison.summary import (
     Estimate,
@@ -16,7 +17,6 @@ from neurofs.comparison.summary import (
     Summary,
 )
 from neurofs.ground.errors import printable
-from neurofs.report.palette import name_method
 
 __all__ = ["judge_chance", "render_summary", "write_headline"]
 

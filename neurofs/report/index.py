@@ -16,9 +16,10 @@ from urllib.parse import quote
 import numpy as np
 
 from neurofs.comparison.comparison import Comparison
+from neurofs.comparison.names import name_method
 from neurofs.ground.errors import printable
 from neurofs.report.feature_maps import find_n, list_selectors, share_by_kind, weigh_lags
-from neurofs.report.palette import MUTED, Key, find_key, name_method
+from neurofs.report.palette import MUTED, Key, find_key
 from neurofs.report.pictures import Panel, Picture, Table, use_log_n
 
 __all__ = ["make_index"]

@@ -21,11 +21,12 @@ import jinja2
 
 from neurofs import __version__
 from neurofs.comparison.comparison import Comparison, read
+from neurofs.comparison.names import name_method
 from neurofs.comparison.session import fill_session
 from neurofs.comparison.summary import Estimate, Summary
 from neurofs.ground.errors import printable
 from neurofs.ground.files import write_atomically
-from neurofs.report.palette import Key, name_method, render_variables
+from neurofs.report.palette import Key, render_variables
 from neurofs.report.pictures import Picture, Table, render_panels, save_picture
 from neurofs.report.sections import PICTURES, make_sections
 from neurofs.report.svg import Styles

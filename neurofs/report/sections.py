@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neurofs.comparison.comparison import Comparison
+from neurofs.comparison.names import name_method
 from neurofs.ground.config import given_options, render_toml
 from neurofs.ground.errors import printable
 from neurofs.report.data import encode_json, pack_maps, pack_traces
@@ -33,7 +34,7 @@ from neurofs.report.figures.scores import (
 from neurofs.report.figures.session import draw_plane, draw_raster, draw_rates, draw_traces, draw_trials
 from neurofs.report.glossary import GLOSSARY
 from neurofs.report.methods_text import write_bibtex, write_methods
-from neurofs.report.palette import find_key, name_method
+from neurofs.report.palette import find_key
 from neurofs.report.pictures import Picture, Table
 from neurofs.report.traces import get_traces
 

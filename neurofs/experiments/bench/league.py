@@ -24,11 +24,13 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from neurofs.comparison.scores import score_values
-from neurofs.decoders import MLP, SVR, GradientBoosting, Kalman, Ridge, WienerCascade
 from neurofs.decoders.base import Part, Rehearsal, TunedDecoder
-from neurofs.decoders.kernel_model import NORMAL_95
-from neurofs.decoders.kernel_rgs import KernelRGSDecoder
-from neurofs.decoders.nearest import KernelRidgeMetric, LocalLinear, SoftKNN
+from neurofs.decoders.kalman import Kalman
+from neurofs.decoders.kernel_rgs import NORMAL_95, KernelRGSDecoder
+from neurofs.decoders.kernel_ridge import KernelRidgeMetric
+from neurofs.decoders.libraries import MLP, SVR, GradientBoosting
+from neurofs.decoders.linear import Ridge, WienerCascade
+from neurofs.decoders.nearest import LocalLinear, SoftKNN
 from neurofs.experiments.bench.lstm import LSTM
 from neurofs.experiments.bench.meters import MemoryMeter
 from neurofs.experiments.bench.recordings import RECORDINGS, Session, shared_data
