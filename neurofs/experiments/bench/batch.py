@@ -32,7 +32,7 @@ def measure_batch() -> Iterator[Row]:
 def work_briefly(seconds: float, number: int) -> TaskResult:
     """Be a task of so many seconds, with a result of a usual size."""
     time.sleep(seconds)
-    return TaskResult([{"n": number}] * 60, {"weights": np.full(6400, number, np.float32)}, seconds)
+    return TaskResult([{"n": number}] * 60, weights=np.full(6400, number, np.float32), seconds=seconds)
 
 
 def run_short_tasks(seconds: float, n_tasks: int) -> tuple[float, int]:
