@@ -53,14 +53,14 @@ def draw_demo(path: str) -> None:
     """Weigh the demo session with RGS and decode it with kernel RGS: 64 trials to learn from, 16 to decode."""
     from neurofs.decoders.kernel_rgs import KernelRGSDecoder
     from neurofs.features.tensor import build_tensor, map_features, to_samples
-    from neurofs.recordings.readers import demo_path, load
+    from neurofs.recordings.demo import demo_path
+    from neurofs.recordings.readers import load
     from neurofs.recordings.simulate import map_truth
     from neurofs.selectors.rgs import RGS
 
     session = load(demo_path())
     tensor = build_tensor(session, "hand_velocity")
-    rows = np.flatnonzero(tensor["valid"].values)
-    samples, y, trial = to_samples(tensor), tensor["target"].values[rows], tensor["trial"].values[rows]
+    samples, y, trial = to_samples(tensor)
     train, test = trial < 64, trial >= 64
     decoder = KernelRGSDecoder(random_state=0).fit(samples[train], y[train], trial[train])
     decoded = decoder.predict(samples[test])
