@@ -9,7 +9,7 @@ n (the curve) and at the chosen n (the headline). Further decoders are tuned on 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -96,7 +96,7 @@ def run_task(problem: Problem, task: Task) -> TaskResult:
             whole = _whole(problem, task)
             run = _run_joint if find_decoder(task.method) else _run_selector
             result = run(problem, task, whole[fold.train], whole[fold.test])
-    return TaskResult(result.rows, result.arrays, time.perf_counter() - started)
+    return replace(result, seconds=time.perf_counter() - started)
 
 
 def _whole(problem: Problem, task: Task) -> Half:
@@ -132,9 +132,12 @@ def _run_selector(problem: Problem, task: Task, train: Half, test: Half) -> Task
         )
     for row in (*rows, *chosen):
         row["n_train"] = len(train.y)
-    arrays = {"weights": ranking.weights.astype(np.float32), "order": ranking.order.astype(np.int32)}
-    arrays |= {f"predicted:{method}": values.astype(np.float32) for method, values in predicted.items()}
-    return TaskResult([*rows, *chosen], arrays)
+    return TaskResult(
+        [*rows, *chosen],
+        weights=ranking.weights.astype(np.float32),
+        order=ranking.order.astype(np.int32),
+        predicted={method: values.astype(np.float32) for method, values in predicted.items()},
+    )
 
 
 def _sizes(problem: Problem, method: str) -> np.ndarray:
@@ -258,17 +261,17 @@ def _run_joint(problem: Problem, task: Task, train: Half, test: Half) -> TaskRes
     """Fit a decoder on all features to all outputs at once."""
     decoder, about = _make_joint(problem, task)
     decoder.fit(train.samples, _targets(problem, train), train.trials)
-    arrays: dict[str, np.ndarray] = {}
+    deviations, kept = {}, None
     if decoder.gives_deviation and not problem.classes:
         predicted, deviation = decoder.predict(test.samples, return_std=True)
-        arrays[f"deviation:{task.method}"] = deviation.reshape(len(predicted), -1).astype(np.float32)
+        deviations[task.method] = deviation.reshape(len(predicted), -1).astype(np.float32)
     else:
         predicted = _labels(problem, decoder.predict(test.samples))
     columns = predicted.reshape(len(predicted), -1)
     if hasattr(decoder, "channel_path_"):
-        kept = decoder.channel_path_.channels
-        about["n"] = len(kept) * problem.samples.n_lags
-        arrays["kept"] = np.isin(np.arange(problem.samples.n_channels), kept)
+        channels = decoder.channel_path_.channels
+        about["n"] = len(channels) * problem.samples.n_lags
+        kept = np.isin(np.arange(problem.samples.n_channels), channels)
     about = {**about, "n_train": len(train.y)}
     rows = [
         _row(
@@ -281,7 +284,8 @@ def _run_joint(problem: Problem, task: Task, train: Half, test: Half) -> TaskRes
         )
         for o, values in enumerate(columns.T)
     ]
-    return TaskResult(rows, {f"predicted:{task.method}": columns.astype(np.float32), **arrays})
+    predictions = {task.method: columns.astype(np.float32)}
+    return TaskResult(rows, kept=kept, predicted=predictions, deviation=deviations)
 
 
 def _make_joint(problem: Problem, task: Task) -> tuple[Any, dict[str, Any]]:

@@ -29,7 +29,7 @@ def measure_batch() -> Iterator[Row]:
 def work_briefly(seconds: float, number: int) -> TaskResult:
     """Sleep for some seconds and return a result of a usual size, as a task does."""
     time.sleep(seconds)
-    return TaskResult([{"n": number}] * 60, {"weights": np.full(6400, number, np.float32)}, seconds)
+    return TaskResult([{"n": number}] * 60, weights=np.full(6400, number, np.float32), seconds=seconds)
 
 
 def run_short_tasks(seconds: float, n_tasks: int) -> tuple[float, int]:
