@@ -13,7 +13,7 @@ The path of the data is a handful of names, imported when they are first used:
 import importlib
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "Recording": "neurofs.recordings.recording",
