@@ -208,7 +208,7 @@ def task_key(problem: Problem, task: Task) -> str:
         "selector": [selector, problem.settings(selector)],
         "knn": [options.sizes, options.n_neighbors, options.beta],
         "decoder": decoders_of(problem, task.method),
-        "packages": packages_of(problem, selector),
+        "packages": _name_packages(selector, decoders_of(problem, task.method)),
         "shifts": options.n_shifts if task.method == NULL else 0,
     }
     return hashlib.sha256(json.dumps(touched, sort_keys=True).encode()).hexdigest()
@@ -223,11 +223,11 @@ def decoders_of(problem: Problem, method: str) -> list[str]:
     return [name for name in names if not DECODERS[name].own_metric]
 
 
-def packages_of(problem: Problem, method: str) -> list[str]:
-    """Return the packages, with their versions, of the plug-ins that a method uses."""
+def _name_packages(method: str, decoders: list[str]) -> list[str]:
+    """Return the packages, with their versions, of the plug-ins that a method and further decoders are from."""
     selector, decoder = split_method(method)
-    decoders = [decoder, *decoders_of(problem, method)]
-    return [p for p in (SELECTORS.package(selector), *map(DECODERS.package, decoders)) if p]
+    names = [SELECTORS.package(selector), *(DECODERS.package(name) for name in (decoder, *decoders))]
+    return [name for name in names if name]
 
 
 @cache

@@ -20,6 +20,8 @@ __all__ = ["Method", "Registry", "describe_methods", "render_methods"]
 
 COLUMNS = ("name", "what it does", "target", "cost", "reference")
 NAME = "[a-z][a-z0-9]*(-[a-z0-9]+)*"
+MARKERS = ("", *"os^vDd<>phP*x")
+LINES = ("-", "--", "-.", ":")
 TAKEN = ("null", "ridge", "kalman")  # methods of every comparison that are no selectors
 
 
@@ -41,7 +43,8 @@ class Method:
     cost : str
         How its time grows with m samples and N features.
     color, marker, line : str
-        How it is drawn: a color of `report.palette`, dealt by name if empty; marker and line of matplotlib.
+        How it is drawn: a color of `report.palette` by name, dealt by the method's name if empty; marker and line
+        of matplotlib, one of `MARKERS` and `LINES`, or a tuple of dashes.
     """
 
     name: ClassVar[str] = ""
@@ -103,11 +106,7 @@ class Registry(Mapping[str, Any]):
                 f"its name is {quoted(method.name)} and its entry point is {quoted(name)}; expected the same, "
                 "of small letters, digits and dashes"
             )
-        if not isinstance(method.citation, Work | None):
-            raise TypeError("expected a neurofs.Work as its citation")
-        for attribute in ("label", "origin", "target", "cost", "color", "marker"):
-            if not isinstance(getattr(method, attribute), str):
-                raise TypeError(f"expected a text as its {attribute}")
+        _check_looks(method)
         method()  # all parameters need defaults
         return method
 
@@ -136,6 +135,19 @@ class Registry(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+
+def _check_looks(method: type[Method]) -> None:
+    """Refuse what a report could not show."""
+    if not isinstance(method.citation, Work | None):
+        raise TypeError("expected a neurofs.Work as its citation")
+    for attribute in ("label", "origin", "target", "cost", "color", "marker"):
+        if not isinstance(getattr(method, attribute), str):
+            raise TypeError(f"expected a text as its {attribute}")
+    if method.marker not in MARKERS:
+        raise ValueError(f"expected one of {' '.join(MARKERS)} as its marker")
+    if not isinstance(method.line, tuple) and method.line not in LINES:
+        raise ValueError(f"expected one of {' '.join(LINES)}, or a tuple of dashes, as its line")
 
 
 def describe_methods(registry: Registry) -> list[dict[str, str]]:

@@ -20,6 +20,7 @@ from neurofs.comparison.problem import (
     task_key,
 )
 from neurofs.decoders import DECODERS
+from neurofs.decoders.base import Decoder
 from neurofs.features.holdouts import hold_out
 from neurofs.features.splits import overlap_audit
 from neurofs.features.tensor import build_tensor
@@ -198,6 +199,35 @@ def test_no_decoder_of_all_features_learns_from_test_targets(method):
     assert_nothing_learned_from_test_targets(problem, Task(method, -1, 0, 1))
 
 
+class Mean(Decoder):
+    """The mean of the training targets."""
+
+    name, own_metric = "mean", "mean"
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, X, y, groups=None):
+        self.mean_ = np.mean(y, axis=0)
+        return self
+
+    def predict(self, X):
+        return np.tile(self.mean_, (len(X), 1))
+
+
+def test_any_decoder_with_a_metric_of_its_own_takes_part_without_a_selector(monkeypatch):
+    monkeypatch.setitem(DECODERS.own, "mean", Mean)
+    problem = make_problem(decoder=("knn", "mean"), selectors=("corrcoef",))
+    task = Task("mean-decoder", -1, 0, 1)
+    assert task in list_tasks(problem)
+    rows = run_task(problem, task).rows
+    assert [(row["method"], row["selector"], row["decoder"]) for row in rows] == [
+        ("mean-decoder", "mean", "mean")
+    ] * 2
+    assert all(row["r2"] <= 0 for row in rows)
+    assert not any("mean" in row["method"] for row in run_task(problem, Task("corrcoef", 0, 0, 1)).rows)
+
+
 def test_fewest_channels_are_counted_and_said():
     found = neurofs.compare(
         SESSION,
@@ -262,6 +292,24 @@ def test_the_key_of_a_task_knows_what_touches_it():
     ):
         assert task_key(make_problem(**changed), task) != key, changed
     assert len({t.id for t in list_tasks(problem)}) == len(list_tasks(problem))
+
+
+def test_the_key_of_a_task_knows_the_version_of_a_plug_in(monkeypatch):
+    problem = make_problem(selectors=("rgs", "sks"), decoder=("knn", "svr", "kernel-rgs"))
+    tasks = [Task("rgs", 0, 0, 0), Task("sks", 0, 0, 0), Task(KERNEL, -1, 0, 0), Task("null", 0, 0, 0)]
+
+    def find_changed(registry, name):
+        keys = []
+        for version in "12":
+            monkeypatch.setattr(registry, "package", lambda n, v=version: f"labkit {v}" if n == name else "")
+            keys.append([task_key(problem, task) for task in tasks])
+        monkeypatch.undo()
+        return [before != after for before, after in zip(*keys, strict=True)]
+
+    assert find_changed(SELECTORS, "rgs") == [True, False, False, True]
+    assert find_changed(SELECTORS, "sks") == [False, True, False, False]
+    assert find_changed(DECODERS, "svr") == [True, True, False, False]
+    assert find_changed(DECODERS, "kernel-rgs") == [False, False, True, False]
 
 
 def test_the_version_of_the_code_covers_all_that_evaluate_imports():

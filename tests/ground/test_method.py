@@ -28,6 +28,12 @@ class Needy(Method):
     def __init__(self, depth):
         self.depth = depth
 
+class Odd(Method):
+    name, marker = "odd", "sun"
+
+class Wavy(Method):
+    name, line = "wavy", "~"
+
 class Loud(Method):
     name = "LOUD"
 
@@ -97,6 +103,8 @@ def test_a_plug_in_is_loaded_when_it_is_asked_for(install):
         ("twin-decoder", "Twin", "choose another"),
         ("hollow", "Hollow", "expected a neurofs.Work as its citation"),
         ("blank", "Blank", "expected a text as its label"),
+        ("odd", "Odd", "as its marker"),
+        ("wavy", "Wavy", "as its line"),
         ("needy", "Needy", "missing 1 required positional argument: 'depth'"),
     ],
 )
