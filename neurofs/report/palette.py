@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
+    "BLUE",
     "CHANCE",
     "INK",
     "MUTED",
@@ -17,6 +18,7 @@ __all__ = [
     "RULE",
     "THEME",
     "TRUE",
+    "VERMILION",
     "Key",
     "find_key",
     "name_method",
@@ -24,6 +26,8 @@ __all__ = [
 ]
 
 INK, MUTED, RULE, PAPER, TRUE, LEAK = "#1f2328", "#59626b", "#d5dade", "#ffffff", "#8a8f94", "#b3261e"
+BLUE, VERMILION = "#0072b2", "#c2500a"
+"""Accents of figures that show no method."""
 
 _COLORS = {  # light, dark
     INK: "#e6e9ec",
@@ -32,9 +36,9 @@ _COLORS = {  # light, dark
     PAPER: "#15181b",
     TRUE: "#8b939b",
     LEAK: "#ff8a80",
-    "#0072b2": "#5db4ec",  # blue
+    BLUE: "#5db4ec",
     "#5e3c99": "#b9a3e3",  # violet
-    "#c2500a": "#ff9350",  # vermilion
+    VERMILION: "#ff9350",
     "#007a5a": "#3ccfa4",  # green
     "#b23a80": "#f08cc0",  # magenta
     "#7a6400": "#e0c341",  # olive
