@@ -57,7 +57,9 @@ def decode_command(
         for options, folder in zip(runs, folders, strict=True)
     ]
     summaries = {
-        e["folder"]: e["comparison"].summary.to_json() for e in entries if e["comparison"] is not None
+        str(folder): entry.comparison.summary.to_json()
+        for folder, entry in zip(folders, entries, strict=True)
+        if entry.comparison is not None
     }
     if as_json:
         click.echo(json.dumps(summaries[str(folders[0])] if len(runs) == 1 else summaries, indent=1))
@@ -67,23 +69,18 @@ def decode_command(
         sys.exit(1)
 
 
-def _try(
-    options: Any, folder: Path, jobs: int | None, fresh: bool, quiet: bool, alone: bool
-) -> dict[str, Any]:
+def _try(options: Any, folder: Path, jobs: int | None, fresh: bool, quiet: bool, alone: bool) -> Any:
     """Decode one session; what is wrong with one of several does not stop the others."""
-    entry = {"name": folder.name, "folder": str(folder), "href": f"{folder.name}/report.html"}
+    from neurofs.report.index import IndexEntry
+
     try:
-        return {
-            **entry,
-            "status": "done",
-            "reason": "",
-            "comparison": _decode(options, folder, jobs, fresh, quiet),
-        }
+        comparison = _decode(options, folder, jobs, fresh, quiet)
+        return IndexEntry(folder.name, "done", "", f"{folder.name}/report.html", comparison)
     except NeurofsError as error:
         if alone:
             raise
         click.echo(f"neurofs: {error}", err=True)
-        return {**entry, "status": "failed", "reason": str(error), "href": "", "comparison": None}
+        return IndexEntry(folder.name, "failed", str(error))
 
 
 def _decode(options: Any, folder: Path, jobs: int | None, fresh: bool, quiet: bool) -> Any:
@@ -110,7 +107,7 @@ def _decode(options: Any, folder: Path, jobs: int | None, fresh: bool, quiet: bo
     return comparison
 
 
-def _write_index(entries: list[dict[str, Any]], folder: Path, quiet: bool) -> None:
+def _write_index(entries: list[Any], folder: Path, quiet: bool) -> None:
     """Write the page that lists all sessions."""
     from neurofs.ground.files import make_folder, write_atomically
     from neurofs.report.page import render_index

@@ -11,6 +11,7 @@ from typing import Any
 from neurofs.comparison.comparison import read
 from neurofs.ground.errors import InputError, NeurofsError
 from neurofs.ground.files import write_atomically
+from neurofs.report.index import IndexEntry
 from neurofs.report.page import render, render_index, save_figures
 from neurofs.running.events import read_events
 
@@ -46,9 +47,7 @@ def rebuild(folder: Path, out: Path | None = None, figures: str | None = None) -
     return path, comparison
 
 
-def rebuild_all(
-    runs: Sequence[Path], out: Path, figures: str | None = None
-) -> tuple[Path, list[dict[str, Any]]]:
+def rebuild_all(runs: Sequence[Path], out: Path, figures: str | None = None) -> tuple[Path, list[IndexEntry]]:
     """Rebuild every report and write the index page `out`; runs that cannot be read are entered as failed."""
     out = out / "index.html" if out.suffix != ".html" else out
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -59,14 +58,13 @@ def rebuild_all(
     return out, entries
 
 
-def _make_entry(folder: Path, base: Path, figures: str | None) -> dict[str, Any]:
-    entry: dict[str, Any] = {"name": folder.name, "status": "done", "reason": "", "comparison": None}
+def _make_entry(folder: Path, base: Path, figures: str | None) -> IndexEntry:
     try:
         path, comparison = rebuild(folder, figures=figures)
     except NeurofsError as error:
-        return entry | {"status": "failed", "reason": _find_reason(folder) or str(error)}
+        return IndexEntry(folder.name, "failed", _find_reason(folder) or str(error))
     href = Path(os.path.relpath(path, base)).as_posix()
-    return entry | {"name": comparison.summary["session"]["name"], "comparison": comparison, "href": href}
+    return IndexEntry(comparison.summary.session.name, "done", href=href, comparison=comparison)
 
 
 def _find_reason(folder: Path) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from neurofs.comparison.comparison import read
 from neurofs.ground.files import write_atomically
+from neurofs.report.index import IndexEntry
 from neurofs.report.page import render_index
 from neurofs.running.batch.config import ClaimOptions
 
@@ -38,13 +39,13 @@ def write_index(batch: tuple[Path, ClaimOptions], entries: list[Entry]) -> list[
 
         claims = check_claims(list(comparisons.values()))
     rows = [
-        {
-            "name": entry.name,
-            "status": entry.status,
-            "reason": entry.reason,
-            "href": f"sessions/{entry.folder.name}/report.html",
-            "comparison": comparisons.get(entry.name),
-        }
+        IndexEntry(
+            entry.name,
+            entry.status,
+            entry.reason or "",
+            f"sessions/{entry.folder.name}/report.html",
+            comparisons.get(entry.name),
+        )
         for entry in entries
     ]
     write_atomically(out / "claims.json", json.dumps(claims, indent=1, default=str) + "\n")
