@@ -18,7 +18,8 @@ from matplotlib.figure import Figure
 from neurofs.comparison.scores import score_values
 from neurofs.decoders.kernel_rgs import KernelRGSDecoder
 from neurofs.features.tensor import build_tensor, map_features, to_samples
-from neurofs.recordings.readers import demo_path, load
+from neurofs.recordings.demo import demo_path
+from neurofs.recordings.readers import load
 from neurofs.recordings.simulate import map_truth
 from neurofs.report.palette import TRUE, VERMILION, find_key
 from neurofs.report.pictures import STYLE
@@ -59,8 +60,7 @@ def draw_demo(path: Path) -> None:
     """Weigh the demo session with RGS and decode it with kernel RGS."""
     session = load(demo_path())
     tensor = build_tensor(session, "hand_velocity")
-    rows = np.flatnonzero(tensor["valid"].values)
-    samples, y, trial = to_samples(tensor), tensor["target"].values[rows], tensor["trial"].values[rows]
+    samples, y, trial = to_samples(tensor)
     train, test = trial < N_TRAINING, trial >= N_TRAINING
     decoder = KernelRGSDecoder(random_state=0).fit(samples[train], y[train], trial[train])
     decoded = decoder.predict(samples[test])

@@ -5,8 +5,9 @@ The path of the data is a handful of names, imported when they are first used:
 >>> import neurofs
 >>> session = neurofs.simulate_session(20, random_state=1)          # or neurofs.load("session.nwb")
 >>> tensor = neurofs.build_tensor(session, "hand_velocity", bin_width=0.1, n_lags=10)
->>> neurofs.to_samples(tensor).shape
-(271, 640)
+>>> samples, y, trial = neurofs.to_samples(tensor)
+>>> samples.shape, y.shape
+((271, 640), (271, 2))
 """
 
 import importlib
@@ -36,7 +37,7 @@ _HOMES = {
     "KernelRGSDecoder": "neurofs.decoders.kernel_rgs",
     "BlockedKFold": "neurofs.features.splits",
     "compare": "neurofs.pipeline",
-    "decode": "neurofs.pipeline",
+    "decode": "neurofs.running.session",
     "Comparison": "neurofs.comparison.comparison",
     "read": "neurofs.comparison.comparison",
     "save": "neurofs.comparison.comparison",

@@ -1,4 +1,4 @@
-"""The command ``neurofs``, also ``python -m neurofs``: an interrupt while it starts is one, too."""
+"""The command ``neurofs``, also ``python -m neurofs``; Ctrl-C ends it with one line even while it is starting."""
 
 import sys
 

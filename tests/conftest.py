@@ -89,9 +89,8 @@ def open_page(browser):
 def demo_run(chromium, tmp_path_factory) -> Path:
     """A run of the demo session with its report, small but whole."""
     from neurofs.ground.config import RunOptions
-    from neurofs.pipeline import decode
-    from neurofs.recordings.readers import demo_path
-    from neurofs.report.page import write_report
+    from neurofs.recordings.demo import demo_path
+    from neurofs.running.session import decode
 
     folder = tmp_path_factory.mktemp("demo")
     options = RunOptions(
@@ -106,5 +105,4 @@ def demo_run(chromium, tmp_path_factory) -> Path:
         settings={"rgs": {"n_epochs": 1}},
     )
     decode(options, folder)
-    write_report(folder)
     return folder

@@ -1,1 +1,1 @@
-"""The commands that have a file of their own; each parses, calls one function, and prints the result."""
+"""The command line, one file per command: its options, one import when it runs, one call, and what is printed."""

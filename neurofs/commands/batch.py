@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import click
 
-from neurofs.ground.errors import UsageError, printable, quoted
+from neurofs.commands.options import jobs_option, json_option, read_size, read_time
 
-__all__ = ["batch_command"]
+__all__ = ["batch_command", "run_sessions"]
 
 
 @click.command("batch")
@@ -26,7 +26,7 @@ __all__ = ["batch_command"]
     help="Where tasks run; dask with --scheduler or a [cluster] section, else processes.",
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Join the Dask cluster there, such as tcp://node1:8786.")
-@click.option("--jobs", type=click.IntRange(1), help="Tasks at the same time; all cores by default.")
+@jobs_option
 @click.option("--dry-run", is_flag=True, help="Only print what is to be done, with an estimate of the time.")
 @click.option("--fresh", is_flag=True, help="Start over: remove what earlier runs left in the output folder.")
 @click.option("--task-timeout", metavar="TIME", help="Longest time of a task, such as 90, 30m or 2h.")
@@ -34,19 +34,18 @@ __all__ = ["batch_command"]
 @click.option(
     "--keep-going/--stop-on-error", default=True, show_default=True, help="After a session that failed."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@json_option
 def batch_command(
     pipeline: Path,
     out: Path | None,
-    kind: str | None,
-    scheduler: str | None,
     jobs: int | None,
     dry_run: bool,
-    fresh: bool,
     task_timeout: str | None,
     memory_limit: str | None,
-    keep_going: bool,
     as_json: bool,
+    fresh: bool,
+    keep_going: bool,
+    **executors: str | None,
 ) -> None:
     """Decode all sessions that PIPELINE.toml names: a report each, one table of all scores, one index.
 
@@ -61,130 +60,42 @@ def batch_command(
       neurofs batch spring.toml --task-timeout 30m --memory-limit 4GB
       neurofs batch spring.toml --scheduler tcp://node1:8786
     """
-    from neurofs.running.batch.config import read_batch_file
-    from neurofs.running.executors import count_jobs
+    from neurofs.running.batch.config import plan_sessions, read_batch_file
+    from neurofs.running.executors import count_jobs, make_executor
     from neurofs.running.worker import Limits
 
     config = read_batch_file(pipeline)
     out = out or Path(config.batch.out or Path("reports") / config.path.stem)
-    limits = Limits(_read_time(task_timeout), _read_size(memory_limit))
+    sessions = plan_sessions(config, out)
+    limits = Limits(read_time(task_timeout), read_size(memory_limit))
     if dry_run:
-        _print_plan(config, out, limits, count_jobs(jobs), as_json)
+        _print_plan(sessions, limits, count_jobs(jobs), as_json)
         return
-    executor = _make_executor(config, kind, scheduler, jobs, limits)
-    try:
-        _run(config, out, executor, limits, fresh, keep_going, as_json)
-    finally:
-        executor.close()
+    options = {"fresh": fresh, "keep_going": keep_going, "check_published": config.claims.navot2005}
+    with closing(make_executor(jobs, limits, cluster=config.cluster, **executors)) as executor:
+        outcome = run_sessions(sessions, out, executor, limits=limits, **options)
+    click.echo(json.dumps(outcome.to_json(), indent=2) if as_json else outcome.render())
+    if outcome.failed:
+        sys.exit(1)
 
 
-def _run(
-    config: Any, out: Path, executor: Any, limits: Any, fresh: bool, keep_going: bool, as_json: bool
-) -> None:
-    """Run the batch, say how it ended, and leave with the exit code that belongs to it."""
+def run_sessions(sessions: Any, out: Path, executor: Any, **options: Any) -> Any:
+    """Run a batch with its progress on standard error; if it is interrupted, say how to go on."""
     from neurofs.running.batch.coordinator import run_batch
     from neurofs.running.progress import open_progress
 
     command = shlex.join(["neurofs", *sys.argv[1:]])
     try:
         with open_progress() as view:
-            outcome = run_batch(
-                config,
-                out,
-                executor,
-                view,
-                limits=limits,
-                fresh=fresh,
-                keep_going=keep_going,
-                command=command,
-            )
+            return run_batch(sessions, out, executor, view, command=command, **options)
     except KeyboardInterrupt:
         again = shlex.join(["neurofs", *(part for part in sys.argv[1:] if part != "--fresh")])
         click.echo(f"\nWhat is done is kept in {out}. Continue with: {again}", err=True)
         raise
-    click.echo(json.dumps(_describe(outcome), indent=2) if as_json else _render(outcome))
-    if outcome.failed:
-        sys.exit(1)
 
 
-def _describe(outcome: Any) -> dict[str, Any]:
-    from neurofs.running.batch.coordinator import describe_states
-
-    return {
-        "out": str(outcome.out),
-        "index": str(outcome.out / "index.html"),
-        "scores": str(outcome.out / "scores.csv"),
-        "sessions": describe_states(outcome.sessions),
-        "claims": outcome.claims,
-    }
-
-
-def _render(outcome: Any) -> str:
-    """Return the summary for people; sessions that failed come last."""
-    n_done = len(outcome.sessions) - len(outcome.failed)
-    lines = [f"{claim['holds']!s:>5}  {claim['claim']}: {claim['found']}" for claim in outcome.claims]
-    lines += [f"{n_done} of {len(outcome.sessions)} sessions done"]
-    lines += [f"index: {outcome.out / 'index.html'}", f"scores: {outcome.out / 'scores.csv'}"]
-    lines += [f"failed: {printable(s.name)}: {s.reason or 'not run'}" for s in outcome.failed]
-    return "\n".join(lines)
-
-
-def _make_executor(
-    config: Any, kind: str | None, scheduler: str | None, jobs: int | None, limits: Any
-) -> Any:
-    """Return the executor that was asked for."""
-    from neurofs.running.executors import Processes, Serial, count_jobs
-
-    clustered = scheduler is not None or config.cluster is not None
-    kind = kind or ("dask" if clustered else "processes")
-    if scheduler is not None and kind != "dask":
-        raise UsageError(f"--scheduler needs --executor dask; found {kind}")
-    if kind == "serial" and (limits.seconds or limits.memory):
-        raise UsageError(
-            "--executor serial runs tasks in this process, without limits; use processes --jobs 1"
-        )
-    if kind == "serial":
-        return Serial()
-    if kind == "processes":
-        return Processes(count_jobs(jobs), limits)
-    from neurofs.running.dask_executor import connect_dask
-
-    return connect_dask(count_jobs(jobs), limits, scheduler, config.cluster)
-
-
-def _print_plan(config: Any, out: Path, limits: Any, n_jobs: int, as_json: bool) -> None:
+def _print_plan(sessions: Any, limits: Any, n_jobs: int, as_json: bool) -> None:
     from neurofs.running.batch.plan import describe_plan, plan_batch, render_plan
 
-    plan = describe_plan(list(plan_batch(config, out, limits)), n_jobs)
+    plan = describe_plan(plan_batch(sessions, limits), n_jobs)
     click.echo(json.dumps(plan, indent=2) if as_json else render_plan(plan))
-
-
-def _read_time(text: str | None) -> float | None:
-    """Return a time in seconds.
-
-    >>> _read_time("90"), _read_time("1.5m"), _read_time("2h")
-    (90.0, 90.0, 7200.0)
-    """
-    return _read_amount(
-        text, {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}, "--task-timeout", "90, 30m or 2h"
-    )
-
-
-def _read_size(text: str | None) -> int | None:
-    """Return a size in bytes.
-
-    >>> _read_size("500MB"), _read_size("4GB") == 4 * 10**9, _read_size("1GiB") == 2**30
-    (500000000, True, True)
-    """
-    units = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
-    amount = _read_amount(text, units, "--memory-limit", "500MB or 4GB")
-    return None if amount is None else int(amount)
-
-
-def _read_amount(text: str | None, units: dict[str, int], option: str, example: str) -> float | None:
-    if text is None:
-        return None
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
-    if found is None or found[2].lower() not in units or float(found[1]) == 0:
-        raise UsageError(f"{option}: expected something like {example}; found {quoted(text)}")
-    return float(found[1]) * units[found[2].lower()]

@@ -1,14 +1,32 @@
-"""Settings as options of the command line: every key of a settings file is an option of the same name."""
+"""Options: those that many commands have, and the keys of settings files, each an option of the same name."""
 
 from __future__ import annotations
 
+import ast
+import re
 import types
 import typing
 from typing import Any
 
 import click
 
-__all__ = ["OptionsCommand", "read_given"]
+from neurofs.ground.errors import UsageError, quoted
+
+__all__ = [
+    "OptionsCommand",
+    "RunCommand",
+    "jobs_option",
+    "json_option",
+    "read_given",
+    "read_settings",
+    "read_size",
+    "read_time",
+]
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+jobs_option = click.option(
+    "--jobs", type=click.IntRange(1), help="Tasks at the same time; all cores by default."
+)
 
 
 class OptionsCommand(click.Command):
@@ -63,3 +81,63 @@ def read_given(given: dict[str, Any]) -> dict[str, Any]:
     if "index_base" in values:
         values["index_base"] = int(values["index_base"])
     return values
+
+
+def read_settings(texts: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    """Turn ``rgs.n_epochs=3`` into {"rgs": {"n_epochs": 3}}.
+
+    >>> read_settings(("rgs.n_epochs=3", "simba.utility=sigmoid"))
+    {'rgs': {'n_epochs': 3}, 'simba': {'utility': 'sigmoid'}}
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        selector, dot, key = name.partition(".")
+        if not (equals and dot and selector and key):
+            raise UsageError(
+                f"--set: expected SELECTOR.NAME=VALUE, such as rgs.n_epochs=3; found {quoted(text)}"
+            )
+        found.setdefault(selector, {})[key] = _read_value(value)
+    return found
+
+
+def _read_value(text: str) -> Any:
+    """Return a number or a truth value if the text is one, else the text."""
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+    return value if isinstance(value, int | float) else text
+
+
+def read_time(text: str | None) -> float | None:
+    """Return a time in seconds.
+
+    >>> read_time("90"), read_time("1.5m"), read_time("2h")
+    (90.0, 90.0, 7200.0)
+    """
+    return _read_amount(
+        text, {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}, "--task-timeout", "90, 30m or 2h"
+    )
+
+
+def read_size(text: str | None) -> int | None:
+    """Return a size in bytes.
+
+    >>> read_size("500MB"), read_size("4GB") == 4 * 10**9, read_size("1GiB") == 2**30
+    (500000000, True, True)
+    """
+    units = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+    amount = _read_amount(text, units, "--memory-limit", "500MB or 4GB")
+    return None if amount is None else int(amount)
+
+
+def _read_amount(text: str | None, units: dict[str, int], option: str, example: str) -> float | None:
+    if text is None:
+        return None
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
+    if found is None or found[2].lower() not in units or float(found[1]) == 0:
+        raise UsageError(f"{option}: expected something like {example}; found {quoted(text)}")
+    return float(found[1]) * units[found[2].lower()]

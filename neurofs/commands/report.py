@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from neurofs.commands.options import json_option
 from neurofs.ground.errors import printable
 
 __all__ = ["report_command"]
@@ -22,7 +23,7 @@ __all__ = ["report_command"]
     type=click.Choice(["pdf", "svg", "png"]),
     help="Also write every figure as a file for a paper.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@json_option
 def report_command(runs: tuple[Path, ...], out: Path | None, figures: str | None, as_json: bool) -> None:
     """Rebuild the report of each RUN folder; several runs, or a folder of runs, give an index page too.
 

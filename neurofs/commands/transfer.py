@@ -1,4 +1,4 @@
-"""`neurofs transfer`: what earlier sessions teach about the features of a new one."""
+"""``neurofs transfer``: what earlier sessions teach about the features of a new one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import click
+
+from neurofs.commands.options import json_option
 
 __all__ = ["transfer_command"]
 
@@ -31,7 +33,7 @@ MEASURES = ["corrcoef", "infogain", "sks", "rrelieff", "rgs"]
 @click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="Features to print.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the whole ranking here, as CSV.")
 @click.option("--seed", default=0, show_default=True, help="Seed of all draws.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@json_option
 def transfer_command(
     train: tuple[Path, ...],
     new: Path,
@@ -44,7 +46,7 @@ def transfer_command(
 ) -> None:
     """Rank the features of a new session by what earlier sessions TRAIN teach, without its targets.
 
-    What good features are like (lag, firing rate, kind of channel, …) is learnt on TRAIN, so that electrodes may
+    What good features are like (lag, firing rate, kind of channel, …) is learned on TRAIN, so that electrodes may
     have moved. If the new session has targets, the ranking is then compared with others that were made
     without and with them. Sessions are recordings or session files (.toml).
 

@@ -19,9 +19,9 @@ from neurofs.comparison.problem import JOINT, KERNEL, NULL, SPARSE, Problem, Tas
 from neurofs.comparison.scores import score_classes, score_values
 from neurofs.comparison.store import TaskResult
 from neurofs.decoders import DECODERS
-from neurofs.decoders.base import Holdout, hold_out
 from neurofs.decoders.kernel_rgs import KernelRGSDecoder
 from neurofs.decoders.preferred import PreferredDecoder
+from neurofs.features.holdouts import Holdout, hold_out
 from neurofs.features.samples import Samples
 from neurofs.features.splits import make_folds, shift_rows
 from neurofs.ground.errors import MAX_MESSAGE, UsageError, printable

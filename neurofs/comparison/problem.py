@@ -129,13 +129,11 @@ class Problem:
     @classmethod
     def from_tensor(cls, tensor: xr.Dataset, options: CompareOptions) -> Problem:
         """Take the valid rows of a tensor and make the folds; refuse what cannot be compared."""
-        rows = np.flatnonzero(tensor["valid"].values)
+        samples, targets, trial = to_samples(tensor)
         classes = tuple(tensor.attrs["classes"])
         options = _spell_out(options, bool(classes))
-        trial = tensor["trial"].values[rows]
         trials = trial if _by_trials(options, trial) else None
-        samples, targets = to_samples(tensor, rows), tensor["target"].values[rows]
-        _check_amount(tensor, len(rows), trials, options)
+        _check_amount(tensor, len(samples), trials, options)
         _check_targets(targets, tensor["output"].values, classes)
         make_sizes(options, samples.n_features)
         try:
@@ -156,7 +154,7 @@ class Problem:
             samples,
             targets.astype(np.int64) if classes else targets,
             trials,
-            tensor["time"].values[rows],
+            tensor["time"].values[tensor["valid"].values],
             folds,
             tuple(str(name) for name in tensor["output"].values),
             tuple(str(unit) for unit in tensor["unit"].values),

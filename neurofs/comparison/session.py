@@ -24,10 +24,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from neurofs.features.grid import TICK
 from neurofs.features.target import list_conditions
-from neurofs.recordings.quality import PARTLY, find_duplicates, presence
-from neurofs.recordings.recording import Recording, find_gaps
+from neurofs.recordings.quality import measure_activity
+from neurofs.recordings.recording import TICK, Recording, find_gaps
 
 __all__ = ["describe_session", "fill_session"]
 
@@ -103,14 +102,14 @@ def fill_session(session: xr.Dataset, channels: Sequence[str] | np.ndarray) -> x
 
 
 def _describe_channels(r: Recording, tensor: xr.Dataset) -> dict[str, tuple]:
-    share, silent = presence(r), np.asarray(r.spike_counts == 0)
-    first = {name: group[0] for group in find_duplicates(r) for name in group[1:]}
+    activity = measure_activity(r)
+    first = {name: group[0] for group in activity.duplicates for name in group[1:]}
     return {
-        "rate": ("channel", np.asarray(r.rates, dtype=np.float64), {"units": "Hz"}),
-        "presence": ("channel", np.where(silent, 0.0, share)),
+        "rate": ("channel", activity.rate, {"units": "Hz"}),
+        "presence": ("channel", activity.presence),
         "fano": ("channel", _fano_factors(r, tensor)),
-        "silent": ("channel", silent),
-        "partly_active": ("channel", ~silent & (share < PARTLY)),
+        "silent": ("channel", activity.silent),
+        "partly_active": ("channel", activity.partly_active),
         "duplicate_of": ("channel", np.array([first.get(n, "") for n in r.channels["name"]], dtype=str)),
         "electrode": ("channel", _texts(r.channels, "electrode")),
         "kind": ("channel", _texts(r.channels, "kind")),
@@ -221,11 +220,8 @@ def _find_onsets(r: Recording, tensor: xr.Dataset) -> tuple[np.ndarray, np.ndarr
     elif tensor.attrs["classes"]:
         onset, how = r.trials["start"].to_numpy(dtype=np.float64), "start of the trial"
     elif len(r.trials):
-        onset, how = (
-            _onsets_in_trials(tensor, len(r.trials)),
-            f"speed of the target first passes {MOVING:.0%} ",
-        )
-        how += "of its peak in the trial"
+        onset = _onsets_in_trials(tensor, len(r.trials))
+        how = f"speed of the target first passes {MOVING:.0%} of its peak in the trial"
     else:
         onset = _onsets_anywhere(tensor)
         how = f"speed of the target rises through {MOVING:.0%} of its 99th percentile"

@@ -70,16 +70,15 @@ def view_session(recording: Recording, options: TensorOptions, *, blind: bool = 
         recording = dataclasses.replace(recording, behavior={EMPTY: _empty_target(recording, options)})
         options = options.model_copy(update={"target": (EMPTY,)})
     tensor = build_tensor(recording, **options.model_dump())
-    rows = np.flatnonzero(tensor["valid"].values)
-    if not rows.size:
+    samples, y, trial = to_samples(tensor)
+    if not len(samples):
         raise UsageError(
             f"session {quoted(recording.name)} has no samples: no window of {options.n_lags} bins of "
             f"{options.bin_width:g} s fits into a trial; choose fewer or smaller bins"
         )
-    trial = tensor["trial"].values[rows] if len(recording.trials) else None
     lags, width = tensor["lag"].values, tensor.attrs["bin_width"]
-    samples, y = to_samples(tensor, rows), tensor["target"].values[rows]
-    return View(recording.name, samples, lags, width, recording.channels, y, trial)
+    trials = trial if len(recording.trials) else None
+    return View(recording.name, samples, lags, width, recording.channels, y, trials)
 
 
 def _empty_target(recording: Recording, options: TensorOptions) -> Series:
@@ -88,7 +87,7 @@ def _empty_target(recording: Recording, options: TensorOptions) -> Series:
     return Series(EMPTY, time, np.zeros((len(time), 1)), (EMPTY,))
 
 
-# -------------------------------------------------------------------------------------- what was learnt
+# What was learned
 
 
 class Knowledge:
@@ -168,7 +167,7 @@ def common_columns(tables: Sequence[pd.DataFrame]) -> list[str]:
     ]
 
 
-# ------------------------------------------------------------------------------------------ the new session
+# The new session
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,9 +179,7 @@ class Transfer:
     quality: str
     predicted: np.ndarray  #: expected quality of each feature, in the order of `Samples`
     ranking: pd.DataFrame  #: rank, channel, lag and predicted quality, best first
-    agreement: dict[
-        str, float
-    ]  #: rank correlation of each method with the measured quality; empty if unknown
+    agreement: dict[str, float]  #: rank correlation of each method with the measured quality, if known
     scores: pd.DataFrame  #: R²: method, n, fold, output, r2; empty if the targets are unknown
 
     def to_dict(self) -> dict[str, Any]:
@@ -277,8 +274,8 @@ def _list_ranking(view: View, predicted: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame(table)
 
 
-def score_features(view: View, known: Knowledge, rows: Any, seed: int) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield for every method the scores of all features, high is good, from some rows of the new session."""
+def grade_features(view: View, known: Knowledge, rows: Any, seed: int) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield for every method a grade of each feature, high is good, from some rows of the new session."""
     meta = view.describe(rows)
     yield "meta-features", known.predict(meta)
     yield "average", known.average(view.samples.n_channels)
@@ -292,8 +289,8 @@ def compare_rankings(
     view: View, known: Knowledge, predicted: np.ndarray, truth: np.ndarray, seed: int
 ) -> dict[str, float]:
     """Return the rank correlation of every method with the quality that was measured; 0 if one is constant."""
-    scores = dict(score_features(view, known, slice(None), seed)) | {"meta-features": predicted}
-    return {method: rank_correlation(values, truth) for method, values in scores.items()}
+    grades = dict(grade_features(view, known, slice(None), seed)) | {"meta-features": predicted}
+    return {method: rank_correlation(values, truth) for method, values in grades.items()}
 
 
 def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
@@ -313,8 +310,8 @@ def decode_rankings(
     sizes = [n for n in SIZES if n < samples.n_features] + [samples.n_features]
     rows: list[tuple[str, int, int, int, float]] = []
     for fold, (train, test) in enumerate(_split(view)):
-        for method, scores in score_features(view, known, train, seed):
-            order = np.argsort(-scores, kind="stable")
+        for method, grades in grade_features(view, known, train, seed):
+            order = np.argsort(-grades, kind="stable")
             predicted = prefix_curve(
                 samples[train], y[train], samples[test], order=order, sizes=sizes, k=N_NEIGHBORS, beta=BETA
             )
@@ -335,7 +332,7 @@ def _split(view: View) -> list[tuple[np.ndarray, np.ndarray]]:
     return list(BlockedKFold(N_FOLDS).split(view.samples, groups=view.trial))
 
 
-# ------------------------------------------------------------------------------------------------- as text
+# As text
 
 
 def render_transfer(found: Transfer, top: int = 20) -> str:
@@ -372,15 +369,10 @@ def _render_comparison(found: Transfer) -> list[str]:
 def _conclude(mean: pd.DataFrame) -> str:
     """Return in one sentence whether the properties helped, at 20 features or the first number after it."""
     n = next((n for n in mean.columns if n >= N_CONCLUDED), mean.columns[-1])
-    ours, rgs, best = (
-        mean.loc["meta-features", n],
-        mean.loc["rgs", n],
-        mean.loc[["average", "firing rate"], n],
-    )
+    ours, rgs, best = mean[n]["meta-features"], mean[n]["rgs"], mean[n][["average", "firing rate"]]
     rival = {"average": "channel number", "firing rate": "firing rate"}[best.idxmax()]
-    place, advice = (
-        ("ahead of", "") if ours > best.max() else ("no better than", ": do not rely on this ranking")
-    )
+    ahead = ours > best.max()
+    place, advice = ("ahead of", "") if ahead else ("no better than", ": do not rely on this ranking")
     return (
         f"Chosen by properties, before any target was seen, {n} features decode with R² = {ours:.3f}, {place} "
         f"those chosen by {rival} ({best.max():.3f}){advice}. RGS, with the targets, reaches {rgs:.3f}."

@@ -1,4 +1,4 @@
-"""Choosing the parameters of a decoder inside the training data: hold-outs, searches, base of decoders.
+"""Choosing the parameters of a decoder inside the training data: searches, and the base of decoders.
 
 A decoder is a scikit-learn regressor whose `fit` takes an array or `Samples`, trials, feature weights, and
 the parts of the training data to try parameters on; none of it ever sees the data to be predicted.
@@ -8,68 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, product
+from itertools import product
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from neurofs.features.samples import Samples
-from neurofs.features.splits import BlockedKFold
+from neurofs.features.holdouts import Holdout, hold_out, pick_evenly
+from neurofs.features.samples import Samples, as_samples
 from neurofs.ground.method import Method
-from neurofs.metric.neighbors import as_samples
 
 __all__ = [
-    "Holdout",
     "Part",
     "Rehearsal",
     "TunedDecoder",
     "best_by_turns",
     "best_of_all",
     "choices",
-    "hold_out",
-    "spread",
     "weigh",
 ]
 
-CHEAP = 5e9  # products of a distance table up to which every fifth of the training data serves as hold-out
 Score = Callable[..., float]
-
-
-@dataclass(frozen=True, eq=False)
-class Holdout:
-    """Rows to fit on and to test on while parameters are chosen, and weights fitted to the former."""
-
-    fit: np.ndarray
-    test: np.ndarray
-    weights: Any = None
-
-
-def hold_out(
-    X: Any, y: Any, fit_weights: Callable[..., Any], groups: Any = None, at_most: int = 5
-) -> list[Holdout]:
-    """Set parts of the training data aside for the choice of parameters.
-
-    A part is a fifth of the data: five blocks, or runs of whole trials, spread over the session, with gaps.
-    Each of the five fifths (or `at_most` so many) is used in turn, the first alone where rows² · features
-    exceeds 5e9. The weights
-    are those of ``fit_weights(X_fit, y_fit, groups_fit)``, None for unit weights.
-
-    >>> parts = hold_out(np.zeros((100, 3)), np.zeros(100), lambda X, y, groups: X.shape)
-    >>> len(parts), parts[0].weights
-    (5, (80, 3))
-    """
-    train, y = as_samples(X), np.asarray(y)
-    groups = None if groups is None else np.asarray(groups)
-    n_blocks = len(train) if groups is None else len(np.unique(groups))
-    long_enough = len(train) // 10 if groups is None else n_blocks
-    splitter = BlockedKFold(min(5, n_blocks), n_runs=max(1, min(5, long_enough // 5)))
-    n_folds = at_most if float(len(train)) ** 2 * train.n_features <= CHEAP else 1
-    return [
-        Holdout(fit, test, fit_weights(train[fit], y[fit], None if groups is None else groups[fit]))
-        for fit, test in islice(splitter.split(train, groups=groups), n_folds)
-    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +50,7 @@ class Rehearsal:
 
     def thin(self, at_most: int) -> Rehearsal:
         """Return the same with an even selection of the test rows."""
-        rows = spread(len(self.queries), at_most)
+        rows = pick_evenly(len(self.queries), at_most)
         return replace(self, queries=self.queries[rows], truth=self.truth[rows])
 
     def error(self, predicted: np.ndarray) -> float:
@@ -152,11 +112,6 @@ def _walk(value: Score, point: dict[str, float], name: str, grid: Sequence[float
             point = {**point, name: grid[at]}
             at += step
     return point
-
-
-def spread(n_rows: int, at_most: int) -> np.ndarray:
-    """Return rows spread evenly over all."""
-    return np.unique(np.linspace(0, n_rows - 1, min(n_rows, at_most)).round().astype(np.int64))
 
 
 @dataclass(frozen=True, eq=False)

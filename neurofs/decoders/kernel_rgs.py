@@ -14,10 +14,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from neurofs.decoders.kernel_model import CHOOSING_ROWS, PART, KernelModel, choose_ridge
-from neurofs.features.samples import Samples
+from neurofs.features.samples import Samples, as_samples
 from neurofs.metric.channel_path import learn_sparse_metric
 from neurofs.metric.learning import N_ROWS, N_STEPS, LearnedMetric, learn_metric
-from neurofs.metric.neighbors import as_samples
 
 __all__ = ["KernelRGSDecoder"]
 

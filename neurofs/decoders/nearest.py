@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from neurofs.decoders.base import Rehearsal, Score, TunedDecoder, best_by_turns, best_of_all, choices, spread
+from neurofs.decoders.base import Rehearsal, Score, TunedDecoder, best_by_turns, best_of_all, choices
+from neurofs.features.holdouts import pick_evenly
 from neurofs.features.samples import Samples
 from neurofs.metric.neighbors import Neighbors, find_neighbors, local_linear, pairwise_distances, soft_knn
 
@@ -285,7 +286,7 @@ class KernelRidgeMetric(TunedDecoder):
         given = {"width": self.width, "ridge": self.ridge}
         grids = {name: choices(value, self.GRID[name]) for name, value in given.items()}
         chosen = best_by_turns(self._held_out_score(rehearsals), grids, self.START)
-        rows = spread(len(train), self.max_rows)
+        rows = pick_evenly(len(train), self.max_rows)
         table = pairwise_distances(train[rows], weights=weights).astype(np.float64)
         kernel, dual = self._solve(table, targets[rows], **chosen)
         return KernelPart(train[rows], weights, kernel, dual, chosen)
@@ -311,7 +312,7 @@ class KernelRidgeMetric(TunedDecoder):
 
     def _tables(self, t: Rehearsal) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the distances among the rows to fit and from the test rows to them, and the targets."""
-        rows = spread(len(t.train), self.max_rows)
+        rows = pick_evenly(len(t.train), self.max_rows)
         inside = pairwise_distances(t.train[rows], weights=t.weights)
         return inside, pairwise_distances(t.queries, t.train[rows], weights=t.weights), t.targets[rows]
 

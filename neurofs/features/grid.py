@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["TICK", "Grid"]
+from neurofs.recordings.recording import TICK
 
-TICK = 1e-9
-"""Seconds per tick: all comparisons of times with bin edges are made in whole nanoseconds."""
+__all__ = ["Grid"]
 
 
 @dataclass(frozen=True)

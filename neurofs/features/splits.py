@@ -107,13 +107,7 @@ class BlockedKFold:
             raise ValueError(f"{self!r} needs at least {n_parts} {what}; found {n_blocks}")
         fold = self._deal(n_blocks, n_parts, groups is None)[blocks]
         for f in range(self.n_splits):
-            test = fold == f
-            apart = count_overlaps(starts, starts[test], span) == 0
-            if not apart.any():
-                raise ValueError(
-                    f"no training samples are left outside the gap around a fold of {test.sum()}"
-                )
-            yield np.flatnonzero(apart & ~test), np.flatnonzero(test)
+            yield _keep_apart(starts, span, fold == f)
 
     def _deal(self, n_blocks: int, n_parts: int, by_part: bool) -> np.ndarray:
         """Return the fold of each trial or sample; a permutation moves trials, but only parts of samples."""
@@ -193,6 +187,14 @@ def _blocks(starts: np.ndarray, groups: Any) -> np.ndarray:
     return blocks
 
 
+def _keep_apart(starts: np.ndarray, span: int, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows that share no raw data with the rows of the mask `test`, and those rows."""
+    apart = count_overlaps(starts, starts[test], span) == 0
+    if not apart.any():
+        raise ValueError(f"no training samples are left outside the gap around {test.sum()} test samples")
+    return np.flatnonzero(apart & ~test), np.flatnonzero(test)
+
+
 def shift_rows(n_rows: int, n_shifts: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows in the middle that every shift keeps, and the shifts: 0, then to both sides.
 
@@ -229,8 +231,4 @@ def split_off(X: Any, fraction: float, groups: Any = None, n_runs: int = 5) -> t
     shortest = 10 if groups is None else 4
     runs = np.array_split(np.arange(n_blocks), max(1, min(n_runs, n_blocks // shortest)))
     held = [run[-min(len(run) - 1, max(1, round(fraction * len(run)))) :] for run in runs]
-    test = np.isin(blocks, np.concatenate(held))
-    apart = count_overlaps(starts, starts[test], span) == 0
-    if not apart.any():
-        raise ValueError(f"no training samples are left outside the gap around {test.sum()} held-out ones")
-    return np.flatnonzero(apart & ~test), np.flatnonzero(test)
+    return _keep_apart(starts, span, np.isin(blocks, np.concatenate(held)))

@@ -18,18 +18,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 
-from neurofs.features.grid import TICK, Grid
+from neurofs.features.grid import Grid
 from neurofs.features.samples import Samples
 from neurofs.features.target import encode_condition, find_target, is_condition, resample
 from neurofs.ground.errors import UsageError, printable, quoted
-from neurofs.recordings.recording import Recording, Series
+from neurofs.recordings.recording import TICK, Recording, Series
 
-__all__ = ["build_tensor", "map_features", "to_samples"]
+__all__ = ["LabeledSamples", "build_tensor", "map_features", "to_samples"]
 
 
 def build_tensor(
@@ -68,7 +68,7 @@ def build_tensor(
 
     Examples
     --------
-    >>> from neurofs.recordings.recording import Recording, Series
+    >>> from neurofs.recordings.recording import TICK, Recording, Series
     >>> velocity = Series("velocity", np.arange(0.05, 1, 0.1), np.arange(10.0), ("x",))
     >>> r = Recording("toy", spikes=[[0.0, 0.31, 0.95]], behavior={"velocity": velocity}, observed=[[0, 1]])
     >>> tensor = build_tensor(r, "velocity", bin_width=0.1, n_lags=3)
@@ -124,13 +124,30 @@ def build_tensor(
     )
 
 
-def to_samples(tensor: xr.Dataset, rows: Any = None) -> Samples:
-    """Return the windows of the bins `rows` (default: the valid ones) as `Samples` on the tensor's counts."""
-    rows = np.flatnonzero(tensor["valid"].values) if rows is None else np.asarray(rows)
+class LabeledSamples(NamedTuple):
+    """Samples, with the target (row, output) and the trial of each; the trial is -1 outside of all trials."""
+
+    samples: Samples
+    y: np.ndarray
+    trial: np.ndarray
+
+
+def to_samples(tensor: xr.Dataset) -> LabeledSamples:
+    """Return the valid bins of a tensor as samples on its counts, their targets and their trials.
+
+    >>> from neurofs.recordings.simulate import simulate_session
+    >>> tensor = build_tensor(simulate_session(3, n_electrodes=1), "hand_velocity")
+    >>> samples, y, trial = to_samples(tensor)
+    >>> samples.shape, y.shape, np.unique(trial)
+    ((42, 40), (42, 2), array([0, 1, 2], dtype=int32))
+    """
+    rows = np.flatnonzero(tensor["valid"].values)
     counts = tensor["counts"].values
     samples = Samples.from_counts(counts, tensor.sizes["lag"], rows - tensor.attrs["first_lag"])
     span = samples.n_features + tensor.attrs["reach"] * counts.shape[1]
-    return replace(samples, span=span)
+    return LabeledSamples(
+        replace(samples, span=span), tensor["target"].values[rows], tensor["trial"].values[rows]
+    )
 
 
 def map_features(values: Any, tensor: xr.Dataset) -> xr.DataArray:
@@ -238,20 +255,20 @@ def _transform_counts(counts: np.ndarray, run: np.ndarray, sqrt: bool, sigma: fl
         np.sqrt(counts, out=counts)
     reach = int(np.ceil(3 * sigma))
     if reach:
-        kernel = np.exp(-0.5 * (np.arange(reach + 1) / sigma) ** 2)
+        weights = np.exp(-0.5 * (np.arange(reach + 1) / sigma) ** 2)
         cuts = np.flatnonzero(np.diff(run)) + 1
         for part in np.split(counts, cuts):
-            part[:] = _smooth(part, kernel)
+            part[:] = _smooth(part, weights)
     return reach
 
 
-def _smooth(counts: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+def _smooth(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return the weighted mean of each bin and the bins before it."""
-    total, weight = np.zeros(counts.shape), np.zeros(len(counts))
-    for back, value in enumerate(kernel[: len(counts)]):
-        total[back:] += value * counts[: len(counts) - back]
-        weight[back:] += value
-    return total / weight[:, None]
+    total, norm = np.zeros(counts.shape), np.zeros(len(counts))
+    for back, weight in enumerate(weights[: len(counts)]):
+        total[back:] += weight * counts[: len(counts) - back]
+        norm[back:] += weight
+    return total / norm[:, None]
 
 
 def _build_target(

@@ -8,12 +8,12 @@ with the nearest known name.
 from __future__ import annotations
 
 import difflib
-import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
+import tomli_w
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from neurofs.ground.errors import InputError, UsageError, printable, quoted
@@ -21,6 +21,7 @@ from neurofs.ground.errors import InputError, UsageError, printable, quoted
 __all__ = [
     "CompareOptions",
     "LoadOptions",
+    "Options",
     "RunOptions",
     "SessionOptions",
     "TensorOptions",
@@ -50,11 +51,13 @@ NameList = Annotated[tuple[str, ...], BeforeValidator(_split_names)]
 """Names that have no commas of their own, which may therefore separate them."""
 
 
-class _Options(BaseModel):
+class Options(BaseModel):
+    """Settings that are checked once and cannot be changed."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
 
 
-class LoadOptions(_Options):
+class LoadOptions(Options):
     """Where things are in a data file. Everything may be left out where the file itself tells."""
 
     name: str | None = Field(None, description="Name of the session; the file name by default.")
@@ -107,7 +110,7 @@ class LoadOptions(_Options):
     sort_spikes: bool = Field(False, description="Sort spike times that are not in order.")
 
 
-class TensorOptions(_Options):
+class TensorOptions(Options):
     """How a recording becomes a channel × lag tensor."""
 
     target: Names = Field((), description="Behavior series to decode: NAME, NAME:COLUMN or NAME.velocity.")
@@ -130,7 +133,7 @@ class SessionOptions(LoadOptions, TensorOptions):
     file: str | None = Field(None, description="The data file, relative to the session file.")
 
 
-class CompareOptions(_Options):
+class CompareOptions(Options):
     """How selectors and decoders are compared."""
 
     selectors: NameList = Field(
@@ -169,7 +172,7 @@ class RunOptions(SessionOptions, CompareOptions):
     """The keys of a run.toml: everything that decides the outcome of a run."""
 
 
-T = TypeVar("T", bound=_Options)
+T = TypeVar("T", bound=Options)
 
 
 def make_options(kind: type[T], values: Mapping[str, Any], where: str = "options") -> T:
@@ -192,7 +195,7 @@ def make_options(kind: type[T], values: Mapping[str, Any], where: str = "options
         raise UsageError(f"{where}: {key}: {first['msg']}; found {quoted(first['input'])}") from None
 
 
-def _nearest(key: str, kind: type[_Options]) -> str:
+def _nearest(key: str, kind: type[Options]) -> str:
     near = difflib.get_close_matches(str(key), kind.model_fields, n=1)
     return f"; did you mean {near[0]}?" if near else f". Known: {', '.join(kind.model_fields)}"
 
@@ -206,14 +209,14 @@ def refuse_options(options: LoadOptions, known: Collection[str], kind: str) -> N
             )
 
 
-def select_options(kind: type[T], options: _Options) -> T:
+def select_options(kind: type[T], options: Options) -> T:
     """Return the part of `options` that belongs to `kind`."""
     return kind.model_validate(
         {key: getattr(options, key) for key in kind.model_fields if hasattr(options, key)}
     )
 
 
-def given_options(options: _Options) -> dict[str, Any]:
+def given_options(options: Options) -> dict[str, Any]:
     """Return the options that differ from their defaults.
 
     >>> given_options(TensorOptions(target=("hand",), n_lags=10))
@@ -243,40 +246,23 @@ def read_session_file(path: str | Path) -> tuple[Path, RunOptions]:
 
 
 def render_toml(values: Mapping[str, Any]) -> str:
-    """Return simple values (no None) as TOML; mappings become tables, after all else.
+    """Return settings (no None) as TOML; tables come last, and control characters are escaped.
 
-    >>> print(render_toml({"target": ["hand"], "settings": {"rgs": {"n_epochs": 3}}, "seed": 0}), end="")
-    target = ["hand"]
+    >>> print(render_toml({"target": "hand", "settings": {"rgs": {"n_epochs": 3}}, "seed": 0}), end="")
+    target = "hand"
     seed = 0
     <BLANKLINE>
     [settings.rgs]
     n_epochs = 3
     """
-    plain = {key: value for key, value in values.items() if not isinstance(value, Mapping)}
-    tables = [part for key, value in values.items() for part in _toml_tables(key, value)]
-    return "".join(f"{key} = {_toml_value(value)}\n" for key, value in plain.items()) + "".join(tables)
+    text = tomli_w.dumps(_make_plain(values))
+    return "".join(c if c.isprintable() or c == "\n" else f"\\U{ord(c):08x}" for c in text)
 
 
-def _toml_tables(name: str, value: Any) -> Iterator[str]:
-    """Yield the tables of a mapping, inner ones by dotted names."""
-    if not isinstance(value, Mapping) or not value:
-        return
-    name = name if re.fullmatch(r"[A-Za-z0-9_.-]+", name) else _toml_string(name)
-    plain = {key: item for key, item in value.items() if not isinstance(item, Mapping)}
-    if plain:
-        yield f"\n[{name}]\n" + "".join(f"{key} = {_toml_value(item)}\n" for key, item in plain.items())
-    for key, item in value.items():
-        yield from _toml_tables(f"{name}.{key}", item)
-
-
-def _toml_value(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
+def _make_plain(value: Any) -> Any:
+    """Return values as TOML has them; whatever it has no word for becomes text."""
+    if isinstance(value, Mapping):
+        return {str(key): _make_plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_toml_value(v) for v in value) + "]"
-    return repr(value) if isinstance(value, int | float) else _toml_string(str(value))
-
-
-def _toml_string(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'
+        return [_make_plain(item) for item in value]
+    return value if isinstance(value, int | float) else str(value)

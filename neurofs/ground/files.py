@@ -1,13 +1,14 @@
-"""Files: written whole or not at all, folders made, half-written parts removed."""
+"""Files: written whole or not at all, folders made, half-written parts removed, contents hashed."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
 from neurofs.ground.errors import InputError
 
-__all__ = ["make_folder", "prepare_place", "remove_parts", "write_atomically"]
+__all__ = ["hash_file", "make_folder", "prepare_place", "remove_parts", "write_atomically"]
 
 
 def make_folder(folder: str | Path) -> Path:
@@ -23,7 +24,7 @@ def make_folder(folder: str | Path) -> Path:
 
 
 def prepare_place(file: Path | None) -> None:
-    """Make the folder of a file to be written later: what cannot be kept must not be found out after hours."""
+    """Make the folder of a file to be written later: a bad place is found before the work, not after it."""
     if file is None:
         return
     make_folder(file.parent)
@@ -55,3 +56,9 @@ def remove_parts(*folders: Path) -> None:
     for folder in folders:
         for path in folder.glob(".*.part"):
             path.unlink(missing_ok=True)
+
+
+def hash_file(path: Path) -> str:
+    """Return the SHA-256 of the content of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

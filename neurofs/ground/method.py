@@ -15,7 +15,9 @@ from neurofs.ground.errors import UsageError, quoted
 from neurofs.ground.plugins import BROKEN, find_plugins
 from neurofs.ground.works import Work
 
-__all__ = ["Method", "Registry"]
+__all__ = ["Method", "Registry", "describe_methods", "render_methods"]
+
+COLUMNS = ("name", "what it does", "target", "cost", "reference")
 
 
 class Method:
@@ -113,3 +115,34 @@ class Registry(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self.own) + len(self.plugins)
+
+
+def describe_methods(registry: Registry) -> list[dict[str, str]]:
+    """Return what each method of a registry does, which target it takes, what it costs, and where it is from."""
+    return [dict(zip(COLUMNS, _describe(method), strict=True)) for method in registry.values()]
+
+
+def _describe(method: type[Method]) -> tuple[str, ...]:
+    does = (method.__doc__ or "").strip().partition("\n")[0]
+    origin = method.origin or (method.citation.short if method.citation else "")
+    return method.name, does, method.target, method.cost, origin
+
+
+def render_methods(registry: Registry, note: str = "") -> str:
+    """Return the same as text, two lines per method, with a note at the end.
+
+    >>> class Sum(Method):
+    ...     '''Add up.'''
+    ...     name, cost, origin = "sum", "N", "school"
+    >>> print(render_methods(Registry("selector", [Sum])))
+    sum  Add up.
+         target: continuous · cost: N · school
+    """
+    records = describe_methods(registry)
+    width = max(len(record["name"]) for record in records) + 2
+    lines = []
+    for record in records:
+        facts = [f"{fact}: {record[fact]}" for fact in ("target", "cost") if record[fact]]
+        lines.append(record["name"].ljust(width) + record["what it does"])
+        lines.append(" " * width + " · ".join([*facts, *filter(None, [record["reference"]])]))
+    return "\n".join([*lines, *(["", note] if note else [])])

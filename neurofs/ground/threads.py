@@ -15,7 +15,7 @@ __all__ = ["one_thread"]
 def one_thread() -> Iterator[None]:
     """Keep BLAS and numba to one thread: tasks run side by side, and sums come out the same everywhere.
 
-    Libraries that are loaded later do not obey.
+    It has no effect on libraries that are loaded later.
     """
     before = numba.get_num_threads()
     numba.set_num_threads(1)

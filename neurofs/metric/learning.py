@@ -284,8 +284,8 @@ class _State:
         mixing = idct(np.eye(samples.n_lags), norm="ortho", axis=0) if mixed and samples.n_lags > 1 else None
         weights = np.ones(samples.n_features) if at is None or not np.any(at) else at
         raw = cls(*_split_weights(weights, samples), np.log(START_LINEAR), np.log(START_RIDGE), mixing)
-        spread = 2.0 * float(raw.weights**2 @ variance)
-        return replace(raw, scale=raw.scale - 0.5 * np.log(spread)) if spread > 0 else raw
+        distance = 2.0 * float(raw.weights**2 @ variance)
+        return replace(raw, scale=raw.scale - 0.5 * np.log(distance)) if distance > 0 else raw
 
     @property
     def sizes(self) -> list[int]:

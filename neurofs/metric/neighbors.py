@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 from scipy.linalg.blas import sgemm
 
-from neurofs.features.samples import Samples
+from neurofs.features.samples import Samples, as_samples
 from neurofs.metric import loops, loops_linear
 
 __all__ = [
     "Neighbors",
-    "as_samples",
+    "allowed_pairs",
     "centered",
+    "check_pairs",
     "find_neighbors",
     "local_linear",
     "pairwise_distances",
@@ -35,15 +36,11 @@ __all__ = [
 ]
 
 FAR_FROM_ZERO = 8.0  # |mean| / SD above which sums of squares lose too many digits
+MAX_TABLE = 12_000  # rows up to which a table of all distances is kept in memory
 BLOCK = 1024  # rows materialised at a time for matrix products
 SKS_BLOCK = 64  # features whose values are sorted at a time
 PREFIX_BLOCK = 128  # query rows whose distances are kept at a time in a prefix curve
 PREFIX_GEMM = 12  # new features from which a matrix product beats adding columns one by one
-
-
-def as_samples(X: Any) -> Samples:
-    """Return `X` if it is `Samples`, else its rows as samples."""
-    return X if isinstance(X, Samples) else Samples.from_array(X)
 
 
 def as_outputs(y: Any, n_rows: int) -> np.ndarray:
@@ -192,6 +189,27 @@ def exclusion_span(samples: Samples, exclude: str) -> int:
     if exclude not in ("overlap", "self"):
         raise ValueError(f"exclude must be 'overlap' or 'self'; found {exclude!r}")
     return samples.span if exclude == "overlap" else 0
+
+
+def check_pairs(samples: Samples, groups: Any, exclude: str) -> None:
+    """Refuse samples of which no two may be neighbors; as a rule the first row has one already."""
+    span, trial = exclusion_span(samples, exclude), loo_groups(groups, len(samples))
+    for i in range(len(samples)):
+        if ((trial != trial[i]) & (np.abs(samples.starts - samples.starts[i]) >= span)).any():
+            return
+    raise ValueError("no row has a neighbor: every other row overlaps it or is of its group")
+
+
+def allowed_pairs(samples: Samples, groups: Any, exclude: str, who: str) -> np.ndarray:
+    """Return which pairs of rows may be neighbors, (rows, rows); too many rows for such a table are refused."""
+    if len(samples) > MAX_TABLE:
+        raise ValueError(
+            f"{who} keeps a table of all distances, for at most {MAX_TABLE} samples; found {len(samples)}. "
+            "Fit it to a part of the rows."
+        )
+    trial, starts = loo_groups(groups, len(samples)), samples.starts
+    apart = np.abs(starts[:, None] - starts) >= exclusion_span(samples, exclude)
+    return apart & (trial[:, None] != trial)
 
 
 # ----------------------------------------------------------------------------------------------- estimates

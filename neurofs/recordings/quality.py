@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from itertools import compress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from neurofs.ground.config import LoadOptions, render_toml
+from neurofs.ground.config import LoadOptions, given_options, render_toml
 from neurofs.ground.errors import printable
 from neurofs.recordings.readers import load
+from neurofs.recordings.readers.variables import listed
 from neurofs.recordings.recording import InvalidRecording, Recording, Series, find_gaps
 
-__all__ = ["describe", "inspect_file", "render_text", "suggest"]
+__all__ = ["describe", "find_warnings", "inspect_file", "measure_activity", "render_text", "suggest"]
 
 RARE = 0.1
 """A channel below this rate, in Hz, seldom says anything."""
@@ -31,13 +33,13 @@ PARTLY = 0.8
 def inspect_file(path: str | Path, options: LoadOptions | None = None) -> dict[str, Any]:
     """Load a file and describe it; problems that keep it from being used are listed, not raised.
 
-    Files in which nothing can be recognised raise an `InputError`.
+    Files in which nothing is recognized raise an `InputError`.
     """
     problems: list[str] = []
     try:
         recording = load(path, options)
     except InvalidRecording as error:
-        recording, problems = error.draft, [str(problem) for problem in error.problems]
+        recording, problems = error.draft, [str(defect) for defect in error.defects]
     report = {"file": str(path), **describe(recording), "problems": problems}
     report["warnings"] = list(find_warnings(recording)) if not problems else []
     report["decode"] = suggest(recording, str(path), options or LoadOptions()) if not problems else None
@@ -54,7 +56,7 @@ def describe(recording: Recording) -> dict[str, Any]:
         else f"counts in {recording.bin_width:g} s bins",
         "duration": recording.duration,
         "span": list(recording.span),
-        "gaps": find_gaps(recording.observed).tolist() if len(recording.observed) else [],
+        "gaps": find_gaps(recording.observed).tolist(),
         "channels": _describe_channels(recording),
         "behavior": [_describe_series(series) for series in recording.behavior.values()],
         "trials": _describe_trials(recording.trials),
@@ -62,26 +64,42 @@ def describe(recording: Recording) -> dict[str, Any]:
     }
 
 
+class Activity(NamedTuple):
+    """How active the channels are: an array by channel each, and the groups of channels with the same spikes."""
+
+    rate: np.ndarray
+    presence: np.ndarray
+    silent: np.ndarray
+    rare: np.ndarray
+    partly_active: np.ndarray
+    duplicates: list[list[str]]
+
+
+def measure_activity(r: Recording) -> Activity:
+    """Return how active the channels of a recording are; a silent one has a presence of 0."""
+    rate, silent = r.rates, r.spike_counts == 0
+    presence = np.where(silent, 0.0, _measure_presence(r))
+    rare, partly_active = (rate > 0) & (rate < RARE), (presence > 0) & (presence < PARTLY)
+    return Activity(rate, presence, silent, rare, partly_active, _find_duplicates(r))
+
+
 def _describe_channels(r: Recording) -> dict[str, Any]:
-    names, rates = r.channels["name"].tolist(), r.rates
-    spikes = r.spike_counts
+    names, spikes, activity = r.channels["name"].tolist(), r.spike_counts, measure_activity(r)
     return {
         "n": r.n_channels,
         "n_spikes": float(spikes.sum()) if spikes.dtype.kind == "f" else int(spikes.sum()),
         "columns": [c for c in r.channels.columns if c != "name"],
         "kinds": r.channels["kind"].value_counts().to_dict() if "kind" in r.channels else {},
         "names": names,
-        "rates": [round(float(rate), 4) for rate in rates],
-        "silent": [name for name, n in zip(names, spikes, strict=False) if n == 0],
-        "rare": [name for name, rate in zip(names, rates, strict=False) if 0 < rate < RARE],
-        "partly_active": [
-            name for name, share in zip(names, presence(r), strict=False) if 0 < share < PARTLY
-        ],
-        "duplicates": find_duplicates(r),
+        "rates": [round(float(rate), 4) for rate in activity.rate],
+        "silent": list(compress(names, activity.silent)),
+        "rare": list(compress(names, activity.rare)),
+        "partly_active": list(compress(names, activity.partly_active)),
+        "duplicates": activity.duplicates,
     }
 
 
-def presence(r: Recording, n_parts: int = 20) -> np.ndarray:
+def _measure_presence(r: Recording, n_parts: int = 20) -> np.ndarray:
     """Return for each channel the share of 20 equal parts of the session in which it has a spike.
 
     Channels too rare to be expected in every part (fewer than 5 spikes per part) count as present.
@@ -96,7 +114,7 @@ def presence(r: Recording, n_parts: int = 20) -> np.ndarray:
     return np.where(frequent, (counts > 0).mean(axis=1), 1.0)
 
 
-def find_duplicates(r: Recording) -> list[list[str]]:
+def _find_duplicates(r: Recording) -> list[list[str]]:
     """Return the groups of channels whose spikes are exactly the same."""
     groups: dict[bytes, list[str]] = {}
     columns = r.spikes if r.spikes is not None else [np.ascontiguousarray(column) for column in r.counts.T]
@@ -197,7 +215,7 @@ def suggest(recording: Recording, path: str, options: LoadOptions) -> dict[str, 
     if not targets:
         return None
     settings: dict[str, Any] = {"target": targets} | _suggest_bins(recording)
-    given = {k: v for k, v in options if v != LoadOptions.model_fields[k].default}
+    given = given_options(options)
     words = ["neurofs", "decode", path]
     for key, value in (given | settings).items():
         words += _as_option(key, value)
@@ -294,11 +312,6 @@ def _one_line(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def _some(names: list[str], most: int = 8) -> str:
-    shown = ", ".join(printable(name) for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
 def _channel_lines(about: dict[str, Any]) -> list[str]:
     rates = np.array(about["rates"]) if about["rates"] else np.zeros(1)
     low, mid, high = np.min(rates), np.median(rates), np.max(rates)
@@ -311,15 +324,15 @@ def _channel_lines(about: dict[str, Any]) -> list[str]:
         kinds = ", ".join(f"{n} {printable(kind)}" for kind, n in about["kinds"].items())
         lines.append(f"  kinds: {kinds}")
     if about["columns"]:
-        lines.append(f"  known of each: {_some(about['columns'], 12)}")
+        lines.append(f"  known of each: {listed(about['columns'])}")
     for key, title in {
         "silent": "silent",
         "rare": f"below {RARE:g} Hz",
         "partly_active": "active in part",
     }.items():
         if about[key]:
-            lines.append(f"  {title}: {len(about[key])} ({_some(about[key])})")
-    lines += [f"  the same spikes: {_some(group)}" for group in about["duplicates"][:5]]
+            lines.append(f"  {title}: {len(about[key])} ({listed(about[key], 8)})")
+    lines += [f"  the same spikes: {listed(group, 8)}" for group in about["duplicates"][:5]]
     return lines
 
 
@@ -333,7 +346,7 @@ def _behavior_lines(behavior: list[dict[str, Any]]) -> list[str]:
         ]
         rate = f"{about['rate']:g} Hz" if about["rate"] else "one sample"
         angle = ", angle" if about["circular"] else ""
-        lines.append(f"  {printable(about['name'])}: {rate}{angle}; {_some(ranges, 4)}{unit}")
+        lines.append(f"  {printable(about['name'])}: {rate}{angle}; {listed(ranges, 4)}{unit}")
     return lines
 
 
@@ -348,5 +361,5 @@ def _trial_lines(about: dict[str, Any]) -> list[str]:
     if "median" in about:
         lines[-1] += f", {about['median']:.2f} s each ({about['shortest']:.2f} to {about['longest']:.2f})"
         values = [f"{name} ({n} values)" for name, n in about["conditions"].items()]
-        lines += [f"  columns: {_some(values, 12)}"] if values else []
+        lines += [f"  columns: {listed(values)}"] if values else []
     return lines

@@ -8,6 +8,7 @@ raises :class:`InvalidRecording`, which lists everything that is wrong.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,20 +16,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from neurofs.features.grid import TICK
-from neurofs.ground.errors import InputError, printable
+from neurofs.ground.errors import InputError
 
-__all__ = ["InvalidRecording", "Recording", "Series", "find_gaps", "find_kept"]
+__all__ = ["TICK", "InvalidRecording", "Recording", "Series", "default_columns", "find_gaps"]
+
+TICK = 1e-9
+"""Seconds per tick: all comparisons of times with bin edges are made in whole nanoseconds."""
 
 
 class InvalidRecording(InputError):
-    """A recording that breaks a rule; `problems` has all of them, the message is the first."""
+    """A recording that breaks a rule; `defects` has all of them, the message is the first."""
 
-    def __init__(self, problems: Sequence[InputError], draft: Recording) -> None:
-        first = problems[0]
-        more = f" ({len(problems) - 1} more: see neurofs inspect.)" if len(problems) > 1 else ""
+    def __init__(self, defects: Sequence[InputError], draft: Recording) -> None:
+        first = defects[0]
+        more = f" ({len(defects) - 1} more: see neurofs inspect.)" if len(defects) > 1 else ""
         super().__init__(first.where, first.expected, first.found, first.remedy + more)
-        self.problems, self.draft = tuple(problems), draft
+        self.defects, self.draft = tuple(defects), draft
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,8 +149,7 @@ found 0.412 after 0.655. Sort them, or pass --sort-spikes.
                 "neither" if self.spikes is None else "both",
                 "Name the variable to use with --spikes or --counts.",
             )
-        self._set(behavior=dict(self.behavior), notes=tuple(self.notes))
-        self._set(trials=_as_trials(self.trials))
+        self._set(behavior=dict(self.behavior), notes=tuple(self.notes), trials=_as_trials(self.trials))
         if self.spikes is not None:
             self._set(spikes=tuple(_frozen(np.asarray(s, dtype=np.float64)) for s in self.spikes))
         else:
@@ -156,36 +158,36 @@ found 0.412 after 0.655. Sort them, or pass --sort-spikes.
                 start=float(self.start),
                 bin_width=float(self.bin_width or 0.0),
             )
-        self._set(channels=_as_channels(self.channels, self._count_channels()))
-        self._set(
-            observed=_frozen(self._default_observed() if self.observed is None else _pairs(self.observed))
-        )
-        problems = list(_find_problems(self))
-        if problems:
-            raise InvalidRecording(problems, self)
+        self._set(channels=_as_channels(self.channels, self.n_channels))
+        observed = self._default_observed() if self.observed is None else _pairs(self.observed)
+        self._set(observed=_frozen(observed))
+        defects = list(_find_defects(self))
+        if defects:
+            raise InvalidRecording(defects, self)
+
+    def with_source(self, source: str, source_hash: str) -> Recording:
+        """Return the same recording, which is not checked again, as that of a file."""
+        known = copy.copy(self)
+        known._set(source=source, source_hash=source_hash)
+        return known
 
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def _count_channels(self) -> int:
-        if self.spikes is not None:
-            return len(self.spikes)
-        return self.counts.shape[1] if self.counts.ndim == 2 else 0
-
     def _default_observed(self) -> np.ndarray:
         if self.counts is not None:
             return np.array([[self.start, self.start + len(self.counts) * self.bin_width]])
-        ends = [
-            t for times in self.spikes or () if times.ndim == 1 and len(times) for t in (times[0], times[-1])
-        ]
-        ends = [t for t in ends if np.isfinite(t)]
+        lists = [times for times in self.spikes or () if times.ndim == 1 and len(times)]
+        ends = [t for times in lists for t in (times[0], times[-1]) if np.isfinite(t)]
         return np.array([[min(ends), max(ends) + TICK]]) if ends else np.empty((0, 2))
 
     @property
     def n_channels(self) -> int:
         """Number of channels."""
-        return self._count_channels()
+        if self.spikes is not None:
+            return len(self.spikes)
+        return self.counts.shape[1] if self.counts.ndim == 2 else 0
 
     @property
     def n_spikes(self) -> int:
@@ -233,21 +235,6 @@ def find_gaps(intervals: np.ndarray) -> np.ndarray:
     return gaps[gaps[:, 1] > gaps[:, 0]]
 
 
-def find_kept(names: Sequence[str], excluded: Sequence[str]) -> np.ndarray:
-    """Return the positions of the channels that are not excluded; every excluded name must exist.
-
-    >>> find_kept(["a", "b", "c"], ["b"])
-    array([0, 2])
-    """
-    known = [str(name) for name in names]
-    unknown = sorted(set(excluded) - set(known))
-    if unknown:
-        some = ", ".join(known[:8]) + (" …" if len(known) > 8 else "")
-        where = f"exclude_channels '{unknown[0]}'"
-        raise InputError(where, "the name of a channel", "no such channel", f"Names are {printable(some)}.")
-    return np.array([i for i, name in enumerate(known) if name not in set(excluded)], dtype=np.int64)
-
-
 def _frozen(array: np.ndarray) -> np.ndarray:
     view = array.view()
     view.flags.writeable = False
@@ -272,19 +259,19 @@ def _as_channels(channels: pd.DataFrame | None, n_channels: int) -> pd.DataFrame
     return table.assign(name=table["name"].map(str))
 
 
-def _find_problems(r: Recording) -> Iterator[InputError]:
+def _find_defects(r: Recording) -> Iterator[InputError]:
     """Yield every rule that the recording breaks."""
-    yield from _spike_problems(r) if r.spikes is not None else _count_problems(r)
-    yield from _channel_problems(r)
-    yield from _interval_problems("observed intervals", r.observed)
-    yield from _trial_problems(r)
+    yield from _spike_defects(r) if r.spikes is not None else _count_defects(r)
+    yield from _channel_defects(r)
+    yield from _interval_defects("observed intervals", r.observed)
+    yield from _trial_defects(r)
     for series in r.behavior.values():
-        yield from _series_problems(series)
+        yield from _series_defects(series)
 
 
-def _channel_problems(r: Recording) -> Iterator[InputError]:
+def _channel_defects(r: Recording) -> Iterator[InputError]:
     if r.n_channels == 0:
-        yield InputError("channels", "at least one channel", "none", "Check which object holds the units.")
+        yield InputError("channels", "at least one channel", "none", "Check which object holds the spikes.")
     if len(r.channels) != r.n_channels:
         yield InputError(
             "channel table",
@@ -299,19 +286,19 @@ def _channel_problems(r: Recording) -> Iterator[InputError]:
         )
 
 
-def _spike_problems(r: Recording) -> Iterator[InputError]:
+def _spike_defects(r: Recording) -> Iterator[InputError]:
     names = r.channels["name"].tolist() + [str(i) for i in range(len(r.channels), r.n_channels)]
     for name, times in zip(names, r.spikes or (), strict=False):
-        problem = _spike_time_problem(times)
-        if problem:
-            yield InputError(f"channel '{name}'", *problem)
+        defect = _spike_time_defect(times)
+        if defect:
+            yield InputError(f"channel '{name}'", *defect)
     if r.n_channels and not any(len(times) for times in r.spikes or ()):
         yield InputError(
             "spikes", "at least one spike", "none in any channel", "Check which object holds the spikes."
         )
 
 
-def _spike_time_problem(times: np.ndarray) -> tuple[str, str, str] | None:
+def _spike_time_defect(times: np.ndarray) -> tuple[str, str, str] | None:
     if times.ndim != 1:
         return "a list of spike times", f"an array of shape {times.shape}", "Give one list per channel."
     if not len(times):
@@ -330,7 +317,7 @@ def _spike_time_problem(times: np.ndarray) -> tuple[str, str, str] | None:
     return None
 
 
-def _count_problems(r: Recording) -> Iterator[InputError]:
+def _count_defects(r: Recording) -> Iterator[InputError]:
     counts = r.counts
     if counts.ndim != 2 or counts.dtype.kind not in "uifb":
         yield InputError(
@@ -355,7 +342,7 @@ def _count_problems(r: Recording) -> Iterator[InputError]:
         yield InputError("counts", "finite numbers", "infinity", "Check --counts.")
 
 
-def _interval_problems(where: str, intervals: np.ndarray) -> Iterator[InputError]:
+def _interval_defects(where: str, intervals: np.ndarray) -> Iterator[InputError]:
     if not np.isfinite(intervals).all():
         yield InputError(where, "finite start and stop times", "NaN or infinity", "Correct the intervals.")
         return
@@ -377,7 +364,7 @@ def _interval_problems(where: str, intervals: np.ndarray) -> Iterator[InputError
         )
 
 
-def _trial_problems(r: Recording) -> Iterator[InputError]:
+def _trial_defects(r: Recording) -> Iterator[InputError]:
     trials = r.trials
     if not {"start", "stop"} <= set(trials.columns):
         yield InputError("trials", "columns start and stop", list(trials.columns), "Name them so.")
@@ -385,12 +372,12 @@ def _trial_problems(r: Recording) -> Iterator[InputError]:
     intervals = trials[["start", "stop"]].to_numpy(dtype=np.float64)
     if np.isfinite(intervals).all():
         intervals = intervals[np.argsort(intervals[:, 0], kind="stable")]
-    for problem in _interval_problems("trials", intervals):
+    for defect in _interval_defects("trials", intervals):
         remedy = "Correct the table, or leave trials out with --no-trials."
-        yield InputError(problem.where, problem.expected, problem.found, remedy)
+        yield InputError(defect.where, defect.expected, defect.found, remedy)
 
 
-def _series_problems(series: Series) -> Iterator[InputError]:
+def _series_defects(series: Series) -> Iterator[InputError]:
     where = f"series '{series.name}'"
     if not np.isfinite(series.time).all():
         yield InputError(where, "finite timestamps", "NaN or infinity", "Remove these samples.")

@@ -3,12 +3,12 @@
 A hand makes planar center-out reaches to eight targets while 16 electrodes with 4 channels each record, as in
 the experiments of Navot et al. (2005): three channels of an electrode match templates, about a quarter of all
 channels are unused templates, and the fourth channel takes whatever passes a threshold, a mixture of the
-electrode's units. Each unit follows the movement at a lag of its own:
+electrode's other channels. Each of these follows the movement at a lag of its own:
 
 - ``cosine``: the velocity along a preferred direction;
 - ``speed``: the speed;
-- ``product``: the velocity along a preferred direction *times* a hidden state of ±1 that another unit, the
-  ``state`` unit, reports. Neither says anything about the movement alone; the two together do;
+- ``product``: the velocity along a preferred direction *times* a hidden state of ±1 that another channel, of the
+  tuning ``state``, reports. Neither says anything about the movement alone; the two together do;
 - ``none``: nothing.
 
 The truth is in the channel table: `tuning`, `tuning_lag` (seconds by which the spikes precede the movement;
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -63,11 +64,11 @@ def simulate_session(
     n_electrodes : int
         Electrodes with 4 channels each.
     bursts : bool
-        Let a third of the units fire in bursts; otherwise all spikes are Poisson.
+        Let a third of the channels fire in bursts; otherwise all spikes are Poisson.
     drift : float
-        Standard deviation of the slow logarithmic drift of each unit's gain.
+        Standard deviation of the slow logarithmic drift of each channel's gain.
     noise : bool
-        Make all units independent of the movement, for measuring chance.
+        Make all channels independent of the movement, for measuring chance.
     random_state : int
         Seed; the same seed gives the same session.
 
@@ -85,7 +86,7 @@ def simulate_session(
     task_rng, channel_rng, spike_rng, mix_rng = (np.random.default_rng(seed) for seed in seeds)
     movement = _simulate_movement(n_trials, task_rng)
     channels = _draw_channels(n_electrodes, noise, channel_rng)
-    spikes = _simulate_units(channels, movement, bursts, drift, spike_rng)
+    spikes = _simulate_channels(channels, movement, bursts, drift, spike_rng)
     _mix_thresholds(channels, spikes, movement.duration, mix_rng)
     return Recording(
         name=name,
@@ -104,8 +105,8 @@ def simulate_session(
 def map_truth(recording: Recording, lags: Sequence[float], bin_width: float) -> xr.DataArray:
     """Return which channel × lag features of a simulated recording carry the movement directly.
 
-    Spikes of a unit with tuning lag τ that fall into the bin at lag l follow the movement of the target's bin
-    if ``|l - τ| < bin_width``. Threshold channels only mix what the units carry and are not marked.
+    Spikes of a channel with tuning lag τ that fall into the bin at lag l follow the movement of the target's bin
+    if ``|l - τ| < bin_width``. Threshold channels only mix what the others carry and are not marked.
     """
     tuned = recording.channels["tuning"].isin(["cosine", "speed", "product", "state"]).to_numpy()
     tau = recording.channels["tuning_lag"].to_numpy(dtype=float)
@@ -203,11 +204,12 @@ def _draw_channels(n_electrodes: int, noise: bool, rng: np.random.Generator) -> 
 
 
 def _draw_tuning(table: pd.DataFrame, rng: np.random.Generator) -> None:
-    """Give isolated units a tuning: of 32, about 13 cosine, 5 speed, 4 pairs of product and state, 6 none."""
-    units = rng.permutation(np.flatnonzero(table["kind"] == "isolated"))
-    n_pairs, n_cosine, n_speed = len(units) // 8, round(0.4 * len(units)), round(0.16 * len(units))
-    products, states = units[:n_pairs], units[n_pairs : 2 * n_pairs]
-    cosine, speed = np.split(units[2 * n_pairs : 2 * n_pairs + n_cosine + n_speed], [n_cosine])
+    """Give isolated channels a tuning: of 32, about 13 cosine, 5 speed, 4 pairs of product and state, 6 none."""
+    isolated = rng.permutation(np.flatnonzero(table["kind"] == "isolated"))
+    n = len(isolated)
+    n_pairs, n_cosine, n_speed = n // 8, round(0.4 * n), round(0.16 * n)
+    products, states = isolated[:n_pairs], isolated[n_pairs : 2 * n_pairs]
+    cosine, speed = np.split(isolated[2 * n_pairs : 2 * n_pairs + n_cosine + n_speed], [n_cosine])
     for label, rows in {"product": products, "state": states, "cosine": cosine, "speed": speed}.items():
         table.loc[rows, "tuning"] = label
         table.loc[rows, "tuning_lag"] = np.round(rng.integers(-10, 41, len(rows)) * STEP, 2)
@@ -223,46 +225,46 @@ def _draw_tuning(table: pd.DataFrame, rng: np.random.Generator) -> None:
 # Spikes
 
 
-def _simulate_units(
+def _simulate_channels(
     channels: pd.DataFrame, movement: _Movement, bursts: bool, drift: float, rng: np.random.Generator
 ) -> list[np.ndarray]:
     n_steps = len(movement.time)
     states = np.flatnonzero(channels["tuning"] == "state").tolist()
     state = {row: _telegraph(n_steps, rng) for row in states}
     spikes = []
-    for row, unit in enumerate(channels.itertuples()):
+    for row, channel in enumerate(channels.itertuples()):
         base = rng.uniform(5, 11)
-        gain = _slow_drift(n_steps, drift, rng) * _presence(n_steps, unit.presence, rng)
+        gain = _slow_drift(n_steps, drift, rng) * _presence(n_steps, channel.presence, rng)
         bursty = bursts and rng.random() < 1 / 3
-        if unit.kind == "isolated":
-            rate = base * gain * np.maximum(0, 1 + _modulation(row, unit, movement, state, rng))
-        elif unit.kind == "unused" and rng.random() < 0.3:
+        if channel.kind == "isolated":
+            rate = base * gain * np.maximum(0, 1 + _modulation(row, channel, movement, state, rng))
+        elif channel.kind == "unused" and rng.random() < 0.3:
             rate = np.full(n_steps, 3 / (n_steps * STEP))  # a few random spikes in a whole session
         else:
             rate = np.zeros(n_steps)
         times = _draw_spikes(rate, rng)
-        spikes.append(_add_bursts(times, rng) if bursty and unit.kind == "isolated" else times)
+        spikes.append(_add_bursts(times, rng) if bursty and channel.kind == "isolated" else times)
     return spikes
 
 
 def _modulation(
-    row: int, unit: object, movement: _Movement, state: dict[int, np.ndarray], rng: np.random.Generator
+    row: int, channel: Any, movement: _Movement, state: dict[int, np.ndarray], rng: np.random.Generator
 ) -> np.ndarray:
     """Return the relative change of the rate at each step, from the movement `tuning_lag` later."""
     depth = rng.uniform(1.6, 2.4)
-    tuning, partner = unit.tuning, unit.partner  # type: ignore[attr-defined]
+    tuning = channel.tuning
     if tuning == "none":
         return np.zeros(len(movement.time))
     if tuning == "state":
         return 0.9 * state[row]
-    shift = round(unit.tuning_lag / STEP)  # type: ignore[attr-defined]
+    shift = round(channel.tuning_lag / STEP)
     later = np.clip(np.arange(len(movement.time)) + shift, 0, len(movement.time) - 1)
     velocity = movement.velocity[later] / PEAK_SPEED
     if tuning == "speed":
         return depth * np.hypot(velocity[:, 0], velocity[:, 1])
-    angle = np.deg2rad(unit.preferred_direction)  # type: ignore[attr-defined]
+    angle = np.deg2rad(channel.preferred_direction)
     along = velocity @ np.array([np.cos(angle), np.sin(angle)])
-    return depth * along * (state[partner] if tuning == "product" else 1.0)
+    return depth * along * (state[channel.partner] if tuning == "product" else 1.0)
 
 
 def _telegraph(n_steps: int, rng: np.random.Generator, mean_dwell: float = 1.0) -> np.ndarray:
@@ -305,7 +307,7 @@ def _add_bursts(times: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def _mix_thresholds(
     channels: pd.DataFrame, spikes: list[np.ndarray], duration: float, rng: np.random.Generator
 ) -> None:
-    """Fill the threshold channels with most spikes of their electrode's units and 2 Hz of noise, in place."""
+    """Fill threshold channels in place: most spikes of the electrode's isolated channels, and 2 Hz of noise."""
     for row in np.flatnonzero(channels["kind"] == "threshold"):
         mates = np.flatnonzero(
             (channels["electrode"] == channels["electrode"][row]) & (channels["kind"] == "isolated")

@@ -124,7 +124,7 @@ def _others(comparison: Comparison) -> str:
 def _describe_selector(name: str) -> str:
     if name in CITED_BY:
         return f"{name_method(name)} {cite(WORKS[CITED_BY[name]])}"
-    reference = SELECTORS[name].reference if name in SELECTORS else ""
+    reference = SELECTORS[name].origin if name in SELECTORS else ""
     plain = name in ("random", "all") or not reference
     return name_method(name) + ("" if plain else f" ({reference})")
 

@@ -91,6 +91,7 @@ _KEYS: dict[str, tuple[str, str, Any]] = {
     "simple-greedy": ("#0072b2", "s", "--"),
     "mi-greedy": ("#b23a80", "d", "--"),
     "weighted-greedy": ("#7a6400", "v", "--"),
+    "mufasa": ("#007a5a", "*", "--"),
 }
 _OTHERS = (
     ("#8a4b20", "s"),
@@ -123,6 +124,7 @@ LABELS = {
     "simple-greedy": "Simple-Greedy",
     "mi-greedy": "MI-Greedy",
     "weighted-greedy": "Weighted-Greedy",
+    "mufasa": "Mufasa",
     "random": "random ranking",
     "all": "all features",
     "ridge": "ridge",

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 import joblib
 
+from neurofs.ground.errors import UsageError
 from neurofs.running.worker import Failure, Limits, Shared, Worker, attempt
 
 __all__ = [
@@ -44,7 +45,7 @@ class Job:
 
 
 class Executor:
-    """Whatever can do tasks."""
+    """Does tasks; what all executors have in common."""
 
     n_jobs = 1
 
@@ -95,8 +96,8 @@ class Processes(Executor):
             idle.put(worker)
         threads = ThreadPoolExecutor(self.n_jobs)
         try:
-            yield from run_bounded(
-                lambda job: threads.submit(_call, idle, function, job), wait, jobs, 2 * self.n_jobs
+            yield from _run_bounded(
+                lambda job: threads.submit(_call, idle, function, job), jobs, 2 * self.n_jobs
             )
         finally:
             for worker in workers:
@@ -115,31 +116,51 @@ def _call(idle: queue.SimpleQueue[Worker], function: Function, job: Job) -> Any:
         idle.put(worker)
 
 
-def run_bounded(submit: Callable[[Job], Any], wait_for: Any, jobs: Iterable[Job], n_ahead: int) -> Results:
+def _run_bounded(submit: Callable[[Job], Future[Any]], jobs: Iterable[Job], n_ahead: int) -> Results:
     """Submit jobs, never more than `n_ahead` at a time, and yield each with the result of its future."""
-    pending: dict[Any, Job] = {}
+    pending: dict[Future[Any], Job] = {}
     for job in jobs:
         pending[submit(job)] = job
         if len(pending) >= n_ahead:
-            yield from _collect(pending, wait_for)
+            yield from _collect(pending)
     while pending:
-        yield from _collect(pending, wait_for)
+        yield from _collect(pending)
 
 
-def _collect(pending: dict[Any, Job], wait_for: Any) -> Results:
+def _collect(pending: dict[Future[Any], Job]) -> Results:
     """Wait for at least one job and yield those that are done."""
-    for future in wait_for(list(pending), return_when=FIRST_COMPLETED).done:
+    for future in wait(list(pending), return_when=FIRST_COMPLETED).done:
         yield pending.pop(future), future.result()
 
 
-def make_executor(n_jobs: int | None = None, limits: Limits | None = None) -> Executor:
+def make_executor(
+    n_jobs: int | None = None,
+    limits: Limits | None = None,
+    kind: str | None = None,
+    scheduler: str | None = None,
+    cluster: Any = None,
+) -> Executor:
     """Return an executor for so many tasks at a time; all cores by default.
 
-    >>> type(make_executor(1)).__name__
-    'Serial'
+    Its kind is serial, processes or dask; dask by default if there is a `scheduler` (the address of a running Dask
+    cluster) or a `cluster` (that section of a batch file).
+
+    >>> type(make_executor(1)).__name__, type(make_executor(1, Limits())).__name__
+    ('Serial', 'Processes')
     """
-    n_jobs = count_jobs(n_jobs)
-    return Serial() if n_jobs == 1 and limits is None else Processes(n_jobs, limits)
+    n_jobs, clustered = count_jobs(n_jobs), scheduler is not None or cluster is not None
+    alone = n_jobs == 1 and limits is None
+    kind = kind or ("dask" if clustered else "serial" if alone else "processes")
+    if scheduler is not None and kind != "dask":
+        raise UsageError(f"--scheduler needs --executor dask; found {kind}")
+    if kind == "serial" and limits not in (None, Limits()):
+        message = "--executor serial runs tasks in this process, without limits; use processes --jobs 1"
+        raise UsageError(message)
+    if kind != "dask":
+        return Serial() if kind == "serial" else Processes(n_jobs, limits)
+    from neurofs.running.dask_executor import connect_dask
+
+    return connect_dask(n_jobs, limits, scheduler, cluster)
 
 
 def count_jobs(n_jobs: int | None) -> int:

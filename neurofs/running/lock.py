@@ -113,9 +113,9 @@ def _describe_self() -> dict[str, Any]:
 
 
 def _start_of(pid: int) -> str | None:
-    """Return when a process started, in the words of the kernel; None where it does not tell.
+    """Return when a process started, as the operating system counts; None where it does not tell.
 
-    A process that has ended, though nobody took note of it yet (a zombie), is as good as none.
+    A process that has ended but whose parent has not taken note of it (a zombie) counts as ended.
     """
     try:
         state, *fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()

@@ -1,7 +1,6 @@
 """Progress: one live view on a terminal, plain lines elsewhere.
 
-view = open_progress()
-with view:
+with open_progress() as view:
     view.plan_sessions(3)
     view.plan_tasks(200, n_kept=40)
     view.finish_task()

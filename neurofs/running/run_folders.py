@@ -1,4 +1,4 @@
-"""Run folders on disk: finding them, rebuilding their reports, and an index page across them."""
+"""Run folders on disk: finding them, rebuilding their reports, and the index page across them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from neurofs.comparison.comparison import read
+from neurofs.comparison.comparison import Comparison, read
 from neurofs.ground.errors import InputError, NeurofsError
-from neurofs.ground.files import write_atomically
+from neurofs.ground.files import make_folder, write_atomically
 from neurofs.report.index import IndexEntry
 from neurofs.report.page import render, render_index, save_figures
 from neurofs.running.events import read_events
 
-__all__ = ["find_runs", "rebuild", "rebuild_all"]
+__all__ = ["CLAIMS", "find_runs", "make_entry", "rebuild", "rebuild_all", "write_index"]
+
+CLAIMS = "claims.json"
+"""What a batch leaves beside its index page: the published claims that were checked."""
 
 
 def find_runs(path: Path) -> list[Path]:
@@ -36,11 +38,14 @@ def _is_run(folder: Path) -> bool:
     return any((folder / name).is_file() for name in ("run.toml", "summary.json", "log.txt"))
 
 
-def rebuild(folder: Path, out: Path | None = None, figures: str | None = None) -> tuple[Path, Any]:
-    """Write the report of one run (to `out` if given), and its figures as files if asked; return both."""
+def rebuild(folder: Path, out: Path | None = None, figures: str | None = None) -> tuple[Path, Comparison]:
+    """Write the report of one run (to `out` if given), and its figures as files if asked for.
+
+    Returns where the report is, and the comparison.
+    """
     comparison = read(folder)
     path = folder / "report.html" if out is None else out / "report.html" if out.is_dir() else out
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     write_atomically(path, render(comparison))
     if figures:
         save_figures(comparison, path.parent / "figures", figures)
@@ -50,27 +55,22 @@ def rebuild(folder: Path, out: Path | None = None, figures: str | None = None) -
 def rebuild_all(runs: Sequence[Path], out: Path, figures: str | None = None) -> tuple[Path, list[IndexEntry]]:
     """Rebuild every report and write the index page `out`; runs that cannot be read are entered as failed."""
     out = out / "index.html" if out.suffix != ".html" else out
-    out.parent.mkdir(parents=True, exist_ok=True)
-    entries = [_make_entry(folder, out.parent, figures) for folder in runs]
-    claims = out.parent / "claims.json"  # a batch leaves them there
-    known = json.loads(claims.read_text(encoding="utf-8")) if claims.is_file() else []
-    write_atomically(out, render_index(entries, known))
-    return out, entries
+    entries = [_rebuild_entry(folder, out.parent, figures) for folder in runs]
+    return write_index(out, entries), entries
 
 
-def _make_entry(folder: Path, base: Path, figures: str | None) -> IndexEntry:
+def _rebuild_entry(folder: Path, base: Path, figures: str | None) -> IndexEntry:
     try:
-        path, comparison = rebuild(folder, figures=figures)
+        _, comparison = rebuild(folder, figures=figures)
     except NeurofsError as error:
-        return IndexEntry(folder.name, "failed", _find_reason(folder) or str(error))
-    href = Path(os.path.relpath(path, base)).as_posix()
-    return IndexEntry(comparison.summary.session.name, "done", href=href, comparison=comparison)
+        return make_entry(folder, base, folder.name, reason=_find_reason(folder) or str(error))
+    return make_entry(folder, base, comparison.summary.session.name, comparison)
 
 
 def _find_reason(folder: Path) -> str:
     """Return why a session of a batch failed, or the last line of its log, or nothing."""
-    events, log = folder.parent.parent / "events.jsonl", folder / "log.txt"
-    if events.is_file():
+    logs, log = [parent / "events.jsonl" for parent in list(folder.parents)[:2]], folder / "log.txt"
+    for events in filter(Path.is_file, logs):
         failed = [e for e in read_events(events) if e.get("event") == "session_failed"]
         reasons = [str(e.get("reason", "")) for e in failed if e.get("session") == folder.name]
         if reasons:
@@ -78,3 +78,23 @@ def _find_reason(folder: Path) -> str:
     lines = log.read_text(encoding="utf-8", errors="replace").split("\n") if log.is_file() else []
     said = [line.strip() for line in lines if line.strip()]
     return f"not finished; its log ends with: {said[-1]}" if said else ""
+
+
+# The index page
+
+
+def make_entry(
+    folder: Path, base: Path, name: str, comparison: Comparison | None = None, reason: str | None = None
+) -> IndexEntry:
+    """Return what an index page in the folder `base` shows of a run; one without a comparison has failed."""
+    if comparison is None:
+        return IndexEntry(name, "failed", reason or "not run")
+    href = Path(os.path.relpath(folder / "report.html", base)).as_posix()
+    return IndexEntry(name, "done", href=href, comparison=comparison)
+
+
+def write_index(path: Path, entries: Sequence[IndexEntry]) -> Path:
+    """Write the index page of many runs, with the claims that a batch left beside it."""
+    claims = make_folder(path.parent) / CLAIMS
+    known = json.loads(claims.read_text(encoding="utf-8")) if claims.is_file() else []
+    return write_atomically(path, render_index(entries, known))

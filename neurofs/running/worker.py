@@ -110,7 +110,7 @@ class Worker:
     def call(
         self, function: Callable[[Any, Any], Any], shared: Shared, item: Any, *, in_time: bool = True
     ) -> Any:
-        """Return ``function(shared.value, item)`` or a `Failure`; `in_time`: the limit of time holds."""
+        """Return ``function(shared.value, item)`` or a `Failure`, within the limit of time if `in_time`."""
         for _ in range(TRIES):
             result = self._try(function, shared, item, self.limits.seconds if in_time else None)
             if self._stopped or not (isinstance(result, Failure) and result.died):

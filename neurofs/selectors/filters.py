@@ -12,6 +12,7 @@ With several outputs the score is the mean over outputs; `output_scores_` keeps 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any
 
@@ -19,10 +20,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from neurofs.features.samples import Samples
+from neurofs.ground.works import WORKS
 from neurofs.metric import neighbors
 from neurofs.selectors.base import Selector
-from neurofs.selectors.rgs import positive, standardised
-from neurofs.selectors.targets import EitherSelector, check_neighbors, check_pairs
+from neurofs.selectors.parameters import check_neighbors, check_width
+from neurofs.selectors.targets import EitherSelector, standardize
 
 __all__ = ["SKS", "AllFeatures", "CorrCoef", "InfoGain", "Random"]
 
@@ -39,10 +41,6 @@ def feature_blocks(samples: Samples) -> Iterator[tuple[slice, np.ndarray]]:
 
 class _Ranker(Selector):
     """A selector that scores every feature for every output."""
-
-    def __init__(self, n_features_to_select: Any = None, *, feature_groups: Any = None) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.feature_groups = feature_groups
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         self.output_scores_ = self._score(samples, Y, groups)
@@ -77,17 +75,20 @@ class CorrCoef(_Ranker):
     array([1., 0., 0.])
     """
 
+    name, label = "corrcoef", "correlation"
+    origin = "Pearson's correlation"
+    color, marker = "vermilion", "s"
     cost = "m N"
-    reference = "Pearson's correlation"
 
     def _score(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
-        Y = standardised(Y)
+        Y = standardize(Y)
         out = np.zeros((Y.shape[1], samples.n_features))
         for block, X in feature_blocks(samples):
-            out[:, block] = np.abs(Y.T @ standardised(X)) / len(X)
+            out[:, block] = np.abs(Y.T @ standardize(X)) / len(X)
         return np.minimum(out, 1.0)
 
 
+@dataclass(eq=False, repr=False)
 class InfoGain(_Ranker, EitherSelector):
     """Mutual information of each feature with the target, in bits.
 
@@ -118,21 +119,13 @@ class InfoGain(_Ranker, EitherSelector):
     array([1., 0.])
     """
 
+    name, label = "infogain", "information gain"
+    citation, origin = WORKS["quinlan1986"], "Quinlan 1986; Navot 2006, 1.2.1"
+    color, marker = "green", "^"
     cost = "m N"
-    reference = "Quinlan 1986; Navot 2006, 1.2.1"
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        n_bins: int = 2,
-        discrete_target: Any = "auto",
-        *,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_bins = n_bins
-        self.discrete_target = discrete_target
-        self.feature_groups = feature_groups
+    n_bins: int = 2
+    discrete_target: Any = "auto"
 
     def _score(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         if not isinstance(self.n_bins, Integral) or self.n_bins < 2:
@@ -168,6 +161,7 @@ def mutual_information(a: np.ndarray, b: np.ndarray) -> float:
     return max(0.0, float((p[seen] * np.log2(p[seen] / apart[seen])).sum()))
 
 
+@dataclass(eq=False, repr=False)
 class SKS(_Ranker):
     """Each feature alone, by the leave-one-out error of soft kNN on it.
 
@@ -201,42 +195,27 @@ class SKS(_Ranker):
     2
     """
 
+    name, label = "sks", "SKS"
+    citation, origin = WORKS["navot2005"], "Navot, Shpigelman, Tishby & Vaadia 2005"
+    color, marker = "magenta", "v"
     cost = "(m log m + m k) N"
-    reference = "Navot, Shpigelman, Tishby & Vaadia 2005"
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        n_neighbors: Any = "auto",
-        beta: Any = "adaptive",
-        exclude: str = "overlap",
-        *,
-        beta_factor: float = 0.5,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_neighbors = n_neighbors
-        self.beta = beta
-        self.exclude = exclude
-        self.beta_factor = beta_factor
-        self.feature_groups = feature_groups
+    n_neighbors: Any = "auto"
+    beta: Any = "adaptive"
+    exclude: str = "overlap"
+    _: KW_ONLY
+    beta_factor: float = 0.5
 
     def _score(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         beta, adaptive = check_width(self.beta, self.beta_factor)
         k = check_neighbors(self.n_neighbors, len(samples), DEFAULT_NEIGHBORS)
-        check_pairs(samples, groups, self.exclude)
+        neighbors.check_pairs(samples, groups, self.exclude)
         settings = {"k": k, "beta": beta, "adaptive": adaptive, "groups": groups, "exclude": self.exclude}
-        error = neighbors.sks_scores(samples, standardised(Y), **settings)
+        error = neighbors.sks_scores(samples, standardize(Y), **settings)
         return 1.0 - error.T
 
 
-def check_width(beta: Any, factor: Any) -> tuple[float, bool]:
-    """Return the number that the kernels take as β, and whether it multiplies the mean distance."""
-    if isinstance(beta, str) and beta == "adaptive":
-        return positive("beta_factor", factor), True
-    return positive("beta", beta), False
-
-
+@dataclass(eq=False, repr=False)
 class Random(_Ranker):
     """A random ranking: what a method must beat.
 
@@ -255,16 +234,13 @@ class Random(_Ranker):
     array([1, 2, 0, 3])
     """
 
+    name, label = "random", "random ranking"
+    origin = "the floor"
+    color, marker, line = "gray", "x", ":"
     target = "any"
     cost = "N"
-    reference = "the floor"
 
-    def __init__(
-        self, n_features_to_select: Any = None, random_state: Any = None, *, feature_groups: Any = None
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.random_state = random_state
-        self.feature_groups = feature_groups
+    random_state: Any = None
 
     def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
         return super()._check_fit(X, as_numbers(y))
@@ -289,9 +265,11 @@ class AllFeatures(_Ranker):
     array([1., 1., 1.])
     """
 
+    name, label = "all", "all features"
+    origin = "the reference"
+    color, marker, line = "ink", "", "--"
     target = "any"
     cost = "N"
-    reference = "the reference"
 
     def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
         return super()._check_fit(X, as_numbers(y))

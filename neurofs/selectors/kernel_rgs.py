@@ -17,6 +17,7 @@ repetitions from the weights of RGS, and in 89 from the best of three.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,8 @@ from neurofs.features.samples import Samples
 from neurofs.metric.channel_path import learn_sparse_metric
 from neurofs.metric.learning import N_ROWS, N_STEPS, choose_start, learn_metric, sort_rows
 from neurofs.selectors.pairs import standing_out, survey_pairs
-from neurofs.selectors.rgs import RGS, standardised
-from neurofs.selectors.targets import EitherSelector
+from neurofs.selectors.rgs import RGS
+from neurofs.selectors.targets import EitherSelector, standardize
 
 __all__ = ["KernelRGS", "find_start", "weigh_by_rgs"]
 
@@ -35,6 +36,7 @@ N_SURVEYED = 2000  # rows, by RGS and for pairs
 SHARPNESS = 16
 
 
+@dataclass(eq=False, repr=False)
 class KernelRGS(EitherSelector):
     """Feature weights that minimise the leave-block-out error of kernel ridge regression.
 
@@ -82,39 +84,26 @@ class KernelRGS(EitherSelector):
     [2, 5]
     """
 
+    name, label = "kernel-rgs", "kernel RGS"
+    origin = "neurofs"
+    color, marker = "violet", "D"
     is_metric = True
     cost = "r³ + r² N per step of r ≤ 800 rows"
-    reference = "neurofs"
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        *,
-        mixed: bool = True,
-        head_start: bool = True,
-        sparse: bool = False,
-        n_steps: int = N_STEPS,
-        n_rows: int = N_ROWS,
-        random_state: Any = None,
-        progress: Callable[[int, float], None] | None = None,
-        discrete_target: Any = "auto",
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.mixed = mixed
-        self.head_start = head_start
-        self.sparse = sparse
-        self.n_steps = n_steps
-        self.n_rows = n_rows
-        self.random_state = random_state
-        self.progress = progress
-        self.discrete_target = discrete_target
-        self.feature_groups = feature_groups
+    _: KW_ONLY
+    mixed: bool = True
+    head_start: bool = True
+    sparse: bool = False
+    n_steps: int = N_STEPS
+    n_rows: int = N_ROWS
+    random_state: Any = None
+    progress: Callable[[int, float], None] | None = None
+    discrete_target: Any = "auto"
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         """Learn the metric and return its weights."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        data = samples, standardised(self._columns(Y)), None if groups is None else np.asarray(groups), rng
+        data = samples, standardize(self._columns(Y)), None if groups is None else np.asarray(groups), rng
         weigh = find_start if self.head_start else None
         settings: dict[str, Any] = {
             "mixed": self.mixed,

@@ -16,25 +16,27 @@ the target in place 9.2 (chewie), 6.9 (a2929) and 9.3 (stevenson).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.linalg import solve
 
-from neurofs.decoders.base import spread
+from neurofs.features.holdouts import pick_evenly
 from neurofs.features.samples import Samples
 from neurofs.selectors.targets import EitherSelector
 
 __all__ = ["Pairs", "standing_out", "survey_pairs"]
 
 RIDGE = 0.1
-N_JUDGED = 200  # features from whose pairs the spread of z is taken
+N_JUDGED = 200  # features from whose pairs the deviation of z is taken
 AT_ONCE = 8_000_000  # pairs
 MOST_NUMBERS = 30_000_000  # of the rows that are looked at
 STANDS_OUT, FULLY = 3.0, 6.0  # deviations
 NORMAL_QUARTILE = 0.6745
 
 
+@dataclass(eq=False, repr=False)
 class Pairs(EitherSelector):
     """Features whose product with another one tells of the target what no sum of features does.
 
@@ -66,15 +68,12 @@ class Pairs(EitherSelector):
     (array([4, 7]), array([7, 4]))
     """
 
+    name, label = "pairs", "products of pairs"
+    origin = "neurofs"
+    color, marker = "teal", "p"
     cost = "m N²"
-    reference = "neurofs"
 
-    def __init__(
-        self, n_features_to_select: Any = None, discrete_target: Any = "auto", *, feature_groups: Any = None
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.discrete_target = discrete_target
-        self.feature_groups = feature_groups
+    discrete_target: Any = "auto"
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         z, self.partners_ = survey_pairs(samples, self._columns(Y))
@@ -88,7 +87,7 @@ def survey_pairs(
 
     At most so many rows are looked at, evenly spread over all. A constant feature has 0, and itself for a partner.
     """
-    rows = spread(len(samples), min(at_most or len(samples), max(MOST_NUMBERS // samples.n_features, 2)))
+    rows = pick_evenly(len(samples), min(at_most or len(samples), max(MOST_NUMBERS // samples.n_features, 2)))
     X, varies = _standardise(np.asarray(samples[rows]))
     largest, partner = np.zeros(samples.n_features), np.arange(samples.n_features)
     for r in _residuals(X, Y[rows]).T:
@@ -125,10 +124,10 @@ class _Products:
         squares = self.X2[:, rows].T @ self.R2[:, columns]
         return np.abs(self.X[:, rows].T @ self.R[:, columns]) / np.sqrt(np.where(squares > 0, squares, 1.0))
 
-    def spread(self) -> float:
+    def deviation(self) -> float:
         """Return the deviation of z, from the median over the pairs of some features; 1 if that is 0."""
         n = self.X.shape[1]
-        median = float(np.median(self.scores(slice(n), spread(n, N_JUDGED)))) if n else 0.0
+        median = float(np.median(self.scores(slice(n), pick_evenly(n, N_JUDGED)))) if n else 0.0
         return median / NORMAL_QUARTILE if median > 0 else 1.0
 
     def best(self) -> tuple[np.ndarray, np.ndarray]:
@@ -139,7 +138,7 @@ class _Products:
             columns = slice(first, first + size)
             z = self.scores(slice(n), columns)
             partner[columns], largest[columns] = z.argmax(axis=0), z.max(axis=0)
-        return largest / self.spread(), partner
+        return largest / self.deviation(), partner
 
 
 def _standardise(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

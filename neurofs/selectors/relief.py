@@ -11,16 +11,18 @@ features have weight 0 but keep their place in the order.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from neurofs.features.samples import Samples
+from neurofs.ground.works import WORKS
 from neurofs.metric import loops, neighbors
 from neurofs.selectors import loops_margin
 from neurofs.selectors.base import Selector
-from neurofs.selectors.rgs import positive
-from neurofs.selectors.targets import ClassSelector, check_neighbors, check_pairs
+from neurofs.selectors.parameters import check_neighbors, check_positive
+from neurofs.selectors.targets import ClassSelector
 
 __all__ = ["RReliefF", "Relief", "ReliefF", "nearest_hits_and_misses"]
 
@@ -66,6 +68,7 @@ def squared_differences(samples: Samples, a: np.ndarray, b: np.ndarray) -> Itera
         yield (np.asarray(samples[a[part]], float) - np.asarray(samples[b[part]], float)) ** 2
 
 
+@dataclass(eq=False, repr=False)
 class Relief(ClassSelector):
     """Relief: w_f = Σ_x (x − nearmiss)_f² − (x − nearhit)_f², with distances on all features alike.
 
@@ -95,19 +98,12 @@ class Relief(ClassSelector):
     [0, 3]
     """
 
+    name, label = "relief", "Relief"
+    citation, origin = WORKS["kira1992"], "Kira & Rendell 1992"
+    color, marker, line = "brown", "h", "--"
     cost = "m² N"
-    reference = "Kira & Rendell 1992"
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        exclude: str = "overlap",
-        *,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.exclude = exclude
-        self.feature_groups = feature_groups
+    exclude: str = "overlap"
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         codes = Y[:, 0].astype(np.int64)
@@ -141,7 +137,7 @@ class _Near:
 
     def __init__(self, samples: Samples, groups: Any, exclude: str, scaled: bool) -> None:
         """Measure the range of every feature; constant features count for nothing."""
-        check_pairs(samples, groups, exclude)
+        neighbors.check_pairs(samples, groups, exclude)
         (samples,) = neighbors.centered(samples)
         self.flat, self.starts, m = neighbors.plain(samples.flat), samples.starts, len(samples)
         self.groups, self.span = neighbors.loo_groups(groups, m), neighbors.exclusion_span(samples, exclude)
@@ -185,6 +181,7 @@ def shares(count: np.ndarray, k: int) -> np.ndarray:
     return (np.arange(k) < count[:, None]) / np.maximum(count, 1)[:, None]
 
 
+@dataclass(eq=False, repr=False)
 class ReliefF(ClassSelector):
     """ReliefF: k hits, and k misses of each other class weighed by how frequent that class is.
 
@@ -217,23 +214,14 @@ class ReliefF(ClassSelector):
     [0, 3]
     """
 
+    name, label = "relieff", "ReliefF"
+    citation, origin = WORKS["kononenko1994"], "Kononenko 1994"
+    color, marker = "brown", "h"
     cost = "m² N"
-    reference = "Kononenko 1994"
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        n_neighbors: Any = "auto",
-        scaled: bool = True,
-        exclude: str = "overlap",
-        *,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_neighbors = n_neighbors
-        self.scaled = scaled
-        self.exclude = exclude
-        self.feature_groups = feature_groups
+    n_neighbors: Any = "auto"
+    scaled: bool = True
+    exclude: str = "overlap"
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         codes, near = Y[:, 0].astype(np.int64), _Near(samples, groups, self.exclude, self.scaled)
@@ -250,6 +238,7 @@ class ReliefF(ClassSelector):
         return self.scores_
 
 
+@dataclass(eq=False, repr=False)
 class RReliefF(Selector):
     """RReliefF, the Relief of regression: does a feature differ where the target differs, among neighbors?
 
@@ -287,32 +276,22 @@ class RReliefF(Selector):
     [0, 3]
     """
 
+    name, label = "rrelieff", "RReliefF"
+    citation, origin = WORKS["robnik1997"], "Robnik-Šikonja & Kononenko 1997"
+    color, marker = "olive", "P"
     cost = "m² N"
-    reference = "Robnik-Šikonja & Kononenko 1997"
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        n_neighbors: Any = "auto",
-        sigma: float = 20.0,
-        scaled: bool = True,
-        exclude: str = "overlap",
-        *,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_neighbors = n_neighbors
-        self.sigma = sigma
-        self.scaled = scaled
-        self.exclude = exclude
-        self.feature_groups = feature_groups
+    n_neighbors: Any = "auto"
+    sigma: float = 20.0
+    scaled: bool = True
+    exclude: str = "overlap"
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         near = _Near(samples, groups, self.exclude, self.scaled)
         k = check_neighbors(self.n_neighbors, len(samples), DEFAULT_NEIGHBORS)
-        spread = np.ptp(Y, axis=0)
-        Y = Y / np.where(spread > 0, spread, 1.0)
-        influence = np.exp(-((np.arange(1, k + 1) / positive("sigma", self.sigma)) ** 2))
+        ranges = np.ptp(Y, axis=0)
+        Y = Y / np.where(ranges > 0, ranges, 1.0)
+        influence = np.exp(-((np.arange(1, k + 1) / check_positive("sigma", self.sigma)) ** 2))
         everything = np.arange(len(samples))
         total, by_target = 0.0, np.zeros(Y.shape[1])
         by_feature, by_both = np.zeros(samples.n_features), np.zeros((Y.shape[1], samples.n_features))

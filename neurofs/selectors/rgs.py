@@ -24,15 +24,18 @@ How the defaults came about, on the paper's synthetic functions (m = 40 … 100)
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from neurofs.features.samples import Samples
+from neurofs.ground.works import WORKS
 from neurofs.metric import loops, neighbors
 from neurofs.selectors.base import Selector
+from neurofs.selectors.parameters import check_positive, resolve_auto
+from neurofs.selectors.targets import standardize
 
 __all__ = ["RGS"]
 
@@ -48,6 +51,7 @@ BATCH = 8  # most rows that share one step
 LIMIT = 0.5  # most that one step may change a weight, as a fraction of it
 
 
+@dataclass(eq=False, repr=False)
 class RGS(Selector):
     """Regression, gradient guided, feature selection.
 
@@ -91,8 +95,8 @@ class RGS(Selector):
         The metric: w of d_w(x, x') = Σ_f w_f² (x_f − x'_f)²; with adaptive β the largest is 1. A feature that
         never changes has weight 0.
     importances_, order_, ranking_ : arrays (n_features,)
-        Features are ordered by w √SD (times `head_start_`): a rare unit can have a large weight and yet
-        matter little, a busy one the reverse. Ordered by w alone, the first 20 decode clearly worse.
+        Features are ordered by w √SD (times `head_start_`): a quiet channel can have a large weight and
+        yet matter little, a busy one the reverse. Ordered by w alone, the first 20 decode clearly worse.
     head_start_ : array (n_features,)
         Weights after the survey, from 1 to 2.
     output_weights_ : array (n_outputs, n_features)
@@ -112,40 +116,24 @@ class RGS(Selector):
     [3, 7]
     """
 
+    name, label = "rgs", "RGS"
+    citation, origin = WORKS["navot2005"], "Navot, Shpigelman, Tishby & Vaadia 2005"
+    color = "blue"
     is_metric = True
     cost = "m² N per epoch"
-    reference = "Navot, Shpigelman, Tishby & Vaadia 2005"
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        n_neighbors: Any = "auto",
-        beta: Any = "adaptive",
-        step_size: Any = "auto",
-        n_epochs: Any = "auto",
-        n_starts: int = 1,
-        exclude: str = "overlap",
-        multi_output: str = "joint",
-        random_state: Any = None,
-        *,
-        beta_factor: float = 0.25,
-        batch_size: Any = "auto",
-        survey: bool = True,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_neighbors = n_neighbors
-        self.beta = beta
-        self.step_size = step_size
-        self.n_epochs = n_epochs
-        self.n_starts = n_starts
-        self.exclude = exclude
-        self.multi_output = multi_output
-        self.random_state = random_state
-        self.beta_factor = beta_factor
-        self.batch_size = batch_size
-        self.survey = survey
-        self.feature_groups = feature_groups
+    n_neighbors: Any = "auto"
+    beta: Any = "adaptive"
+    step_size: Any = "auto"
+    n_epochs: Any = "auto"
+    n_starts: int = 1
+    exclude: str = "overlap"
+    multi_output: str = "joint"
+    random_state: Any = None
+    _: KW_ONLY
+    beta_factor: float = 0.25
+    batch_size: Any = "auto"
+    survey: bool = True
 
     @classmethod
     def published(cls, **changes: Any) -> RGS:
@@ -163,24 +151,24 @@ class RGS(Selector):
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         """Fit one run per output (or one for all) and keep what it learned."""
-        Y = standardised(Y)
+        Y = standardize(Y)
         if self.multi_output not in ("joint", "separate"):
             raise ValueError(f"multi_output must be 'joint' or 'separate'; found {self.multi_output!r}")
         (samples,) = neighbors.centered(samples)
         samples, unit = of_usual_size(samples)
-        problem = _Problem(self, samples, groups, unit)
+        ascent = _Ascent(self, samples, groups, unit)
         rng = check_random_state(self.random_state)
         parts = [Y] if self.multi_output == "joint" else np.split(Y, Y.shape[1], axis=1)
-        runs = [problem.best_of_starts(part / np.sqrt(part.shape[1]), rng) for part in parts]
-        self.n_neighbors_ = problem.k
+        runs = [ascent.best_of_starts(part / np.sqrt(part.shape[1]), rng) for part in parts]
+        self.n_neighbors_ = ascent.k
         self.beta_ = float(np.mean([run.beta for run in runs])) / unit**2
         self.n_epochs_ = max(len(run.losses) - 1 for run in runs)
         self.loss_curve_ = mean_curve([run.losses for run in runs])
         weights = np.array([run.weights for run in runs])
-        self.scale_ = spread(samples)
+        self.scale_ = feature_deviations(samples)
         if self.scale_.any():
             weights[:, self.scale_ == 0] = 0.0
-        if problem.adaptive:
+        if ascent.adaptive:
             weights /= weights.max(axis=1, keepdims=True)
         self.head_start_ = np.mean([run.start for run in runs], axis=0)
         self.output_weights_ = np.repeat(weights, Y.shape[1] // len(weights), axis=0)
@@ -213,7 +201,7 @@ class _Run:
         return better
 
 
-class _Problem:
+class _Ascent:
     """The samples of one fit with every "auto" resolved."""
 
     def __init__(self, settings: RGS, samples: Samples, groups: Any, unit: float) -> None:
@@ -224,14 +212,16 @@ class _Problem:
         self.span = neighbors.exclusion_span(samples, settings.exclude)
         self.adaptive = isinstance(settings.beta, str) and settings.beta == "adaptive"
         self.beta, self.unit = settings.beta, unit
-        self.factor = positive("beta_factor", settings.beta_factor)
+        self.factor = check_positive("beta_factor", settings.beta_factor)
         self.k = count_neighbors(settings.n_neighbors, m)
-        self.step = auto(settings.step_size, min(2.0, n / 50), "step_size")
-        self.batch = int(auto(settings.batch_size, min(max(m // 16, 1), BATCH), "batch_size", whole=True))
+        self.step = resolve_auto(settings.step_size, min(2.0, n / 50), "step_size")
+        self.batch = int(
+            resolve_auto(settings.batch_size, min(max(m // 16, 1), BATCH), "batch_size", whole=True)
+        )
         self.fixed_epochs = not isinstance(settings.n_epochs, str)
-        self.epochs = int(auto(settings.n_epochs, MOST_EPOCHS, "n_epochs", whole=True))
+        self.epochs = int(resolve_auto(settings.n_epochs, MOST_EPOCHS, "n_epochs", whole=True))
         self.survey = bool(settings.survey)
-        self.starts = int(auto(settings.n_starts, 1, "n_starts", whole=True))
+        self.starts = int(resolve_auto(settings.n_starts, 1, "n_starts", whole=True))
 
     def best_of_starts(self, Y: np.ndarray, rng: np.random.RandomState) -> _Run:
         """Return the run with the least leave-one-out error."""
@@ -251,7 +241,7 @@ class _Problem:
             means = [row[:c].mean() for row, c in zip(distance, count, strict=True) if c]
             width = self.factor * float(np.mean(means)) if means else 0.0
             return width if width > 0 else 1.0
-        return positive("beta", self.beta) * self.unit**2
+        return check_positive("beta", self.beta) * self.unit**2
 
     def look(self, Y: np.ndarray, rng: np.random.RandomState, width: float) -> np.ndarray:
         """Return the weights after the survey: the slope of e at unit weights, through many neighbors."""
@@ -335,7 +325,7 @@ def of_usual_size(samples: Samples) -> tuple[Samples, float]:
     return Samples(flat, samples.starts, samples.n_features, samples.span), float(unit)
 
 
-def spread(samples: Samples) -> np.ndarray:
+def feature_deviations(samples: Samples) -> np.ndarray:
     """Return the standard deviation of each feature, exactly 0 for one that never changes.
 
     No step moves the weight of a constant feature, which therefore means nothing.
@@ -344,34 +334,10 @@ def spread(samples: Samples) -> np.ndarray:
     return np.array([column.std() if column.min() < column.max() else 0.0 for column in columns])
 
 
-def standardised(Y: np.ndarray) -> np.ndarray:
-    """Return targets of mean 0 and variance 1; a constant target stays 0."""
-    Y = Y / np.maximum(np.abs(Y).max(axis=0), np.finfo(float).tiny)
-    Y = Y - Y.mean(axis=0)
-    sd = Y.std(axis=0)
-    return np.ascontiguousarray(np.where(sd > 1e-12, Y / np.where(sd > 1e-12, sd, 1.0), 0.0))
-
-
 def mean_curve(curves: list[list[float]]) -> np.ndarray:
     """Average curves of different length, each held at its last value."""
     longest = max(len(c) for c in curves)
     return np.mean([c + [c[-1]] * (longest - len(c)) for c in curves], axis=0)
-
-
-def positive(name: str, value: Any) -> float:
-    """Return a number above 0."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
-        raise ValueError(f"{name} must be a number above 0; found {value!r}")
-    return float(value)
-
-
-def auto(value: Any, default: float, name: str, whole: bool = False) -> float:
-    """Return `default` for "auto", else the number given."""
-    if isinstance(value, str) and value == "auto":
-        return default
-    if whole and not isinstance(value, Integral):
-        raise ValueError(f"{name} must be a whole number above 0; found {value!r}")
-    return positive(name, value)
 
 
 def count_neighbors(n_neighbors: Any, m: int) -> int:
@@ -379,5 +345,5 @@ def count_neighbors(n_neighbors: Any, m: int) -> int:
     if isinstance(n_neighbors, str) and n_neighbors == "log2":
         k = int(np.ceil(np.log2(m)))
     else:
-        k = int(auto(n_neighbors, min(m // 2, MOST_NEIGHBORS), "n_neighbors", whole=True))
+        k = int(resolve_auto(n_neighbors, min(m // 2, MOST_NEIGHBORS), "n_neighbors", whole=True))
     return max(1, min(k, m - 1))

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from neurofs.commands.main import main
 from neurofs.ground.config import LoadOptions
-from neurofs.recordings.readers import demo_path
+from neurofs.recordings.demo import demo_path
 
 
 def run(*arguments):
@@ -31,7 +31,7 @@ def test_json_is_one_object_and_nothing_else():
     assert json.loads(result.stdout)["channels"]["n"] == 64
 
 
-@pytest.mark.parametrize("command", ["inspect", "simulate", "reproduce", "bench", "transfer"])
+@pytest.mark.parametrize("command", ["inspect", "simulate", "reproduce", "bench", "transfer", "list"])
 def test_help_has_an_example(command):
     result = run(command, "--help")
     assert result.exit_code == 0
@@ -97,6 +97,24 @@ def test_all_problems_of_a_bad_file_are_shown_with_exit_code_2(tmp_path):
     assert result.exit_code == 2
     assert result.stdout.count("  - bad.nwb: channel") == 2
     assert "--sort-spikes" in result.stdout
+
+
+LISTED = {"selectors": "rgs", "formats": ".nwb", "experiments": "navot2005-fig2"}
+
+
+@pytest.mark.parametrize("what", LISTED)
+def test_list_names_what_there_is(what):
+    records = json.loads(run("list", what, "--json").stdout)
+    names = [next(iter(record.values())) for record in records]
+    assert LISTED[what] in names
+    text = run("list", what).stdout
+    assert all(any(line.startswith(name) for line in text.splitlines()) for name in names)
+
+
+def test_list_prints_the_schema_of_the_summary():
+    schema = json.loads(run("list", "schema").stdout)
+    assert schema["title"] == "Summary"
+    assert {"schema", "headline", "methods", "provenance"} <= set(schema["properties"])
 
 
 def test_simulate_writes_a_session_that_inspect_reads(tmp_path):

@@ -22,7 +22,7 @@ from neurofs.comparison.problem import (
     task_key,
 )
 from neurofs.decoders import DECODERS
-from neurofs.decoders.base import hold_out
+from neurofs.features.holdouts import hold_out
 from neurofs.features.splits import overlap_audit
 from neurofs.features.tensor import build_tensor
 from neurofs.ground.config import CompareOptions, RunOptions

@@ -8,7 +8,8 @@ import xarray as xr
 from neurofs.comparison.comparison import _to_netcdf
 from neurofs.comparison.session import describe_session
 from neurofs.features.tensor import build_tensor
-from neurofs.recordings.readers import demo_path, load
+from neurofs.recordings.demo import demo_path
+from neurofs.recordings.readers import load
 from neurofs.recordings.recording import Recording, Series
 from neurofs.recordings.simulate import simulate_session
 

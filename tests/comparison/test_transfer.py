@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from neurofs.commands.main import main
 from neurofs.comparison.transfer import (
     METHODS,
+    grade_features,
     learn_quality,
     rank_correlation,
     render_transfer,
-    score_features,
     transfer,
     view_session,
 )
@@ -98,7 +98,7 @@ def test_inside_a_fold_only_the_training_part_counts(days):
     y[view.trial >= 30] = 99.0
     other = replace(view, samples=replace(view.samples, flat=flat), y=y)
     for (method, scores), (_, again) in zip(
-        score_features(view, known, train, 0), score_features(other, known, train, 0), strict=True
+        grade_features(view, known, train, 0), grade_features(other, known, train, 0), strict=True
     ):
         np.testing.assert_array_equal(scores, again, err_msg=method)
 

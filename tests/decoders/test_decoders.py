@@ -7,8 +7,9 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR as SklearnSVR
 
 from neurofs.decoders import DECODERS, SVR, GradientBoosting, Kalman, Ridge, WienerCascade
-from neurofs.decoders.base import Holdout, best_by_turns, best_of_all, hold_out
+from neurofs.decoders.base import best_by_turns, best_of_all
 from neurofs.decoders.nearest import KernelRidgeMetric, LocalLinear, MetricAverage, SoftKNN
+from neurofs.features.holdouts import Holdout, hold_out
 from neurofs.features.samples import Samples
 from neurofs.features.splits import overlap_audit
 

@@ -3,7 +3,6 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import Ridge as SklearnRidge
 
-from neurofs.decoders.base import hold_out
 from neurofs.decoders.kernel_rgs import KernelRGSDecoder
 from neurofs.experiments.bench import league
 from neurofs.experiments.bench.league import ROWS, coverage, run_league, run_problem
@@ -16,6 +15,7 @@ from neurofs.experiments.bench.league_table import (
     summarise,
 )
 from neurofs.experiments.bench.recordings import RECORDINGS, Problem
+from neurofs.features.holdouts import hold_out
 from neurofs.features.samples import Samples
 from neurofs.ground.errors import UsageError
 

@@ -74,13 +74,13 @@ def test_a_negative_lead_uses_spikes_after_the_target():
     assert tensor["lag"].values.tolist() == [-0.2, -0.1, 0.0]
     assert tensor["features"].values[2, 0].tolist() == [5, 4, 3]
     assert tensor["valid"].values.tolist() == [True, True, True, True, False, False]
-    assert np.asarray(to_samples(tensor))[2].tolist() == [3, 4, 5]
+    assert np.asarray(to_samples(tensor).samples)[2].tolist() == [3, 4, 5]
 
 
 def test_features_share_memory_with_counts():
     tensor = build_tensor(recording([[0.1, 0.7]] * 3, observed=[[0, 1]]), "velocity", n_lags=4)
     assert np.shares_memory(tensor["features"].values, tensor["counts"].values)
-    assert np.shares_memory(to_samples(tensor).flat, tensor["counts"].values)
+    assert np.shares_memory(to_samples(tensor).samples.flat, tensor["counts"].values)
 
 
 @pytest.mark.parametrize("lead", [0.0, 0.2, -0.3])
@@ -89,10 +89,25 @@ def test_features_samples_and_map_agree(lead):
     r = recording([np.sort(rng.uniform(0, 5, 80)) for _ in range(3)], observed=[[0, 5]])
     tensor = build_tensor(r, "velocity", n_lags=4, lead=lead)
     rows = np.flatnonzero(tensor["valid"].values)
-    samples = np.asarray(to_samples(tensor))
+    samples = np.asarray(to_samples(tensor).samples)
     assert len(samples) == len(rows) > 30
     for row, sample in zip(rows, samples, strict=True):
         np.testing.assert_array_equal(map_features(sample, tensor), tensor["features"].values[row])
+
+
+def test_samples_come_with_their_targets_and_trials():
+    r = recording([[0.05, 0.95]], trials=table((0.0, 0.4), (0.6, 1.0)), observed=[[0, 1]])
+    tensor = build_tensor(r, "velocity", n_lags=2)
+    samples, y, trial = to_samples(tensor)
+    rows = [1, 2, 3, 7, 8, 9]
+    assert np.flatnonzero(tensor["valid"]).tolist() == rows
+    np.testing.assert_array_equal(np.asarray(samples)[:, 1], tensor["counts"].values[rows, 0])
+    np.testing.assert_array_equal(y, tensor["target"].values[rows])
+    assert trial.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_without_trials_the_trial_of_all_samples_is_minus_one():
+    assert set(to_samples(build_tensor(recording(observed=[[0, 1]]), "velocity", n_lags=2)).trial) == {-1}
 
 
 def test_counts_are_summed_from_finer_bins():
@@ -154,7 +169,7 @@ def test_square_root_then_causal_smoothing_within_trials():
     expected = [2 * g[i] / g[: i + 1].sum() if i < 4 else 0.0 for i in range(5)] * 2
     np.testing.assert_allclose(tensor["counts"].values[:, 0], expected, rtol=1e-6)
     assert tensor.attrs["reach"] == 3
-    assert to_samples(tensor).span == 4
+    assert to_samples(tensor).samples.span == 4
 
 
 # Targets.

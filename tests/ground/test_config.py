@@ -1,3 +1,5 @@
+import tomllib
+
 import pytest
 
 from neurofs.ground.config import (
@@ -5,8 +7,10 @@ from neurofs.ground.config import (
     RunOptions,
     SessionOptions,
     TensorOptions,
+    given_options,
     make_options,
     read_session_file,
+    render_toml,
     select_options,
 )
 from neurofs.ground.errors import InputError, UsageError
@@ -63,3 +67,22 @@ def test_selectors_may_be_separated_by_commas():
     assert options.decoder == ("knn", "ridge")
     with pytest.raises(UsageError, match="selectors"):
         make_options(RunOptions, {"selectors": [3]})
+
+
+HOSTILE = 'a"b\\c\n\t\x1b[31m\x7f\x9b\u202e\U0001f9e0 ü = [x] # '
+
+
+def test_written_settings_are_read_back():
+    options = RunOptions(
+        file=HOSTILE,
+        target=("v:x", HOSTILE),
+        sizes=range(1, 40),
+        sqrt=True,
+        lead=-1e-7,
+        beta=1e16,
+        period=("move_onset", "stop"),
+        settings={"rgs": {"alpha": 0.1, "n_epochs": 3, "utility": HOSTILE}, HOSTILE: {"a.b": [1, 2.5]}},
+    )
+    text = render_toml(given_options(options))
+    assert make_options(RunOptions, tomllib.loads(text)) == options
+    assert all(line.isprintable() for line in text.split("\n"))

@@ -186,8 +186,13 @@ FILES: list[Row] = [
     ("h5 virtual", h5(virtual), {}, ("/more", "data stored in this file", "virtual")),
     ("h5 dangling link", h5(dangling), {}, ("/more", "/nowhere", "leads nowhere")),
     ("h5 link cycle", h5(cycle), {}, ("leads nowhere",)),
-    ("h5 huge", h5(huge), {}, ("/more", "fits in memory", "declared")),
-    ("h5 not stored", h5(sparse_claim), {}, ("/more", "as much data as declared", "8000 bytes stored")),
+    ("h5 huge", h5(huge), {}, ("/more", "as much data as it declares", "declared and 0 stored")),
+    (
+        "h5 not stored",
+        h5(sparse_claim),
+        {},
+        ("/more", "as much data as it declares", "declared and 8,000 stored"),
+    ),
     # MATLAB
     ("text as mat", text("session.mat", "only words, " * 40), {}, ("a MATLAB file of version 5 or 7.3",)),
     ("mat cut off", cut(mat(), 0.8), {}, ("a MATLAB file", "cut off", "bytes are missing", "sound copy")),
@@ -219,6 +224,13 @@ def test_a_damaged_file_gets_one_line_that_says_what_to_do(make, options, parts,
 def test_the_tables_have_no_row_twice():
     names = [row[0] for row in FILES + CONTENT + OPTIONS]
     assert len(names) == len(set(names)) >= 40
+
+
+@pytest.mark.parametrize("make", [npz(), mat(), mat73(**SOUND), h5(lambda file: None)])
+def test_data_that_do_not_fit_into_memory_are_refused(make, tmp_path, monkeypatch):
+    monkeypatch.setattr("neurofs.recordings.readers.sizes.memory_size", lambda: 300)
+    with pytest.raises(InputError, match=r"data that fit into memory \(150 bytes\).*on a larger machine"):
+        load(make(tmp_path))
 
 
 def change_bytes(content: bytes, rng: np.random.Generator) -> bytes:

@@ -4,7 +4,8 @@ import h5py
 import numpy as np
 from writers import write_h5
 
-from neurofs.recordings.readers import demo_path, load
+from neurofs.recordings.demo import demo_path
+from neurofs.recordings.readers import load
 from neurofs.recordings.readers.hdf5 import read_variables
 from neurofs.recordings.simulate import simulate_session
 from neurofs.recordings.writers import write

@@ -165,13 +165,13 @@ def test_options_choose_series_units_of_time_and_trials(rich_file):
     assert len(r.trials) == 0
     assert r.name == "mine"
     assert r.spikes[0].max() < 0.01
-    with pytest.raises(InputError, match="behavior 'paw': expected a series of the file"):
+    with pytest.raises(InputError, match="--behavior paw: expected a series of the file"):
         load(rich_file, behavior=["paw"])
     with pytest.raises(UsageError, match="counts has no meaning for NWB files"):
         load(rich_file, counts="x")
-    with pytest.raises(InputError, match="Add --sampling-rate"):
+    with pytest.raises(InputError, match="Say it with --sampling-rate"):
         load(rich_file, time_unit="samples")
-    with pytest.raises(InputError, match="exclude_channels '99'"):
+    with pytest.raises(InputError, match="--exclude-channels 99"):
         load(rich_file, exclude_channels=["99"])
 
 

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from neurofs.ground.config import LoadOptions
+from neurofs.recordings.demo import demo_path
 from neurofs.recordings.quality import describe, find_warnings, inspect_file, render_text, suggest
-from neurofs.recordings.readers import demo_path
 from neurofs.recordings.recording import Recording, Series
 
 

@@ -7,11 +7,14 @@ import sys
 import numpy as np
 import pytest
 import scipy.io
-from writers import write_h5, write_npz, write_text
+from writers import write_h5, write_mat73, write_npz, write_text
 
 from neurofs.ground.config import LoadOptions
+from neurofs.recordings import recording as recordings
 from neurofs.recordings.readers import FORMATS, load
 from neurofs.recordings.recording import InvalidRecording
+from neurofs.recordings.simulate import simulate_session
+from neurofs.recordings.writers import write
 
 COUNTS = np.arange(60, dtype=np.uint8).reshape(20, 3) % 4
 VELOCITY = np.linspace(-1, 1, 40).reshape(20, 2)
@@ -23,6 +26,45 @@ def test_the_source_is_the_name_and_the_hash_of_the_content(tmp_path):
     assert recording.name == "day1"
     assert recording.source == "day1.npz"
     assert recording.source_hash == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def write_every_format(folder):
+    variables = {"counts": COUNTS, "velocity": VELOCITY, "bin_width": 0.05}
+    scipy.io.savemat(folder / "a.mat", variables)
+    write_text(folder / "a_behavior.csv", "vel\n1\n2\n3\n")
+    return [
+        folder / "a.mat",
+        write_mat73(folder / "b.mat", **variables),
+        write_npz(folder / "a.npz", **variables),
+        write_h5(folder / "a.h5", **variables),
+        write_text(folder / "a_counts.csv", "time,u\n0.0,1\n0.1,2\n0.2,0\n"),
+        write(simulate_session(2, n_electrodes=1), folder / "a.nwb"),
+    ]
+
+
+def test_a_recording_is_checked_once_and_knows_its_source_then(tmp_path, monkeypatch):
+    checked, find_defects = [], recordings._find_defects
+    monkeypatch.setattr(
+        recordings, "_find_defects", lambda r: checked.append((r.source, r.source_hash)) or find_defects(r)
+    )
+    for path in write_every_format(tmp_path):
+        checked.clear()
+        recording = load(path)
+        content = path.read_bytes()
+        if path.suffix == ".csv":
+            content += (tmp_path / "a_behavior.csv").read_bytes()
+        assert checked == [(path.name, hashlib.sha256(content).hexdigest())]
+        assert (recording.source, recording.source_hash) == checked[0]
+
+
+def test_a_file_is_hashed_once(tmp_path, monkeypatch):
+    paths, hashed, digest = write_every_format(tmp_path), [], hashlib.sha256
+    monkeypatch.setattr(hashlib, "file_digest", lambda file, name: hashed.append(file.name) or digest(b""))
+    monkeypatch.setattr(hashlib, "sha256", lambda content: hashed.append(content) or digest(content))
+    for path in paths:
+        hashed.clear()
+        load(path)
+        assert len(hashed) == 1, path
 
 
 def test_every_format_with_the_same_variables_gives_the_same_recording(tmp_path):
@@ -69,7 +111,7 @@ def test_an_invalid_recording_keeps_its_draft_and_all_problems(tmp_path):
     path = write_npz(tmp_path / "a.npz", spike_times=[0.3, 0.2, 0.6, 0.5], spike_times_index=[2, 4])
     with pytest.raises(InvalidRecording) as caught:
         load(path)
-    assert [str(p).startswith("a.npz: channel") for p in caught.value.problems] == [True, True]
+    assert [str(p).startswith("a.npz: channel") for p in caught.value.defects] == [True, True]
     assert caught.value.draft.n_channels == 2
     np.testing.assert_array_equal(load(path, sort_spikes=True).spikes[0], [0.2, 0.3])
 
@@ -86,7 +128,7 @@ def test_importing_the_loaders_imports_no_format():
 def test_every_format_has_a_module_that_reads():
     import importlib
 
-    for module in set(FORMATS.values()):
+    for module in {module for module, _ in FORMATS.values()}:
         assert callable(importlib.import_module(f"neurofs.recordings.readers.{module}").read)
 
 

@@ -89,7 +89,7 @@ def test_a_series_of_the_wrong_shape_is_refused(values, columns, message):
 def test_all_problems_are_listed():
     with pytest.raises(InvalidRecording) as error:
         Recording("session", spikes=[[2.0, 1.0], [np.nan]], trials=trials((1, 0)))
-    assert len(error.value.problems) == 3
+    assert len(error.value.defects) == 3
     assert "2 more: see neurofs inspect" in str(error.value)
 
 

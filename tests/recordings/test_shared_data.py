@@ -85,7 +85,7 @@ def test_tensor_of_chewie(shared_data):
     np.testing.assert_array_equal(tensor["counts"], raw["counts"])
     np.testing.assert_allclose(tensor["target"], raw["hand_velocity"])
     assert int(tensor["valid"].sum()) == windows_within(raw["trial"], 3) == 1640 - 2 * 159
-    samples = np.asarray(to_samples(tensor))
+    samples = np.asarray(to_samples(tensor).samples)
     np.testing.assert_array_equal(samples[0], raw["counts"][:3].ravel())
     first_of_second = int(np.argmax(raw["trial"] == 1))
     row = int(np.sum(tensor["valid"].values[: first_of_second + 2]))

@@ -6,7 +6,8 @@ from scipy.stats import pearsonr
 
 from neurofs.features.tensor import build_tensor
 from neurofs.ground.errors import UsageError
-from neurofs.recordings.readers import demo_path, load
+from neurofs.recordings.demo import demo_path
+from neurofs.recordings.readers import load
 from neurofs.recordings.simulate import map_truth, simulate_session
 from neurofs.recordings.writers import write
 

@@ -19,16 +19,16 @@ from dask_cluster import start_cluster
 
 from neurofs.comparison.comparison import read
 from neurofs.ground.errors import InputError
-from neurofs.pipeline import decode
 from neurofs.recordings.simulate import simulate_session
 from neurofs.recordings.writers import write
 from neurofs.running.batch.config import plan_sessions, read_batch_file
 from neurofs.running.batch.coordinator import check_space, run_batch
-from neurofs.running.batch.session import finish_session, place_sessions
+from neurofs.running.batch.session import finish_session
 from neurofs.running.events import read_events
 from neurofs.running.executors import Processes, Serial
 from neurofs.running.lock import FolderInUse, hold_folder
 from neurofs.running.progress import Progress
+from neurofs.running.session import decode
 from neurofs.running.worker import Worker
 
 
@@ -43,8 +43,9 @@ def undisturbed(tmp_path_factory):
 
 
 def run_here(path, out, executor=None, **options):
+    sessions = plan_sessions(read_batch_file(path), out)
     with open(os.devnull, "w") as nowhere:
-        return run_batch(read_batch_file(path), out, executor or Serial(), Progress(nowhere), **options)
+        return run_batch(sessions, out, executor or Serial(), Progress(nowhere), **options)
 
 
 def kinds(out, kind):
@@ -227,12 +228,12 @@ def test_an_interrupt_while_a_session_is_finished_leaves_nothing_half_written(tm
 def test_an_interrupt_while_a_session_is_finished_takes_back_that_it_was(undisturbed, tmp_path, monkeypatch):
     """Else the mark of an earlier run would vouch for files of two runs."""
     out = shutil.copytree(undisturbed, tmp_path / "out")
-    session = place_sessions(plan_sessions(read_batch_file(write_batch(tmp_path))), out)[0]
+    session = plan_sessions(read_batch_file(write_batch(tmp_path)), out)[0]
 
     def interrupt(folder):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("neurofs.running.batch.session.write_report", interrupt)
+    monkeypatch.setattr("neurofs.running.session.write_report", interrupt)
     with pytest.raises(KeyboardInterrupt):
         finish_session("", session)
     assert not (session.folder / "finished.json").exists()
@@ -261,7 +262,7 @@ def test_a_dask_cluster_gives_the_same_bytes(undisturbed, tmp_path, killed):
 CUSTOMIZE = """
 import sys, types, os
 import neurofs.recordings.readers
-neurofs.recordings.readers.FORMATS[".aborts"] = "aborts"
+neurofs.recordings.readers.FORMATS[".aborts"] = ("aborts", "a format whose reader aborts")
 module = types.ModuleType("neurofs.recordings.readers.aborts")
 module.read = lambda path, options: (os.write(2, b"double free or corruption\\n"), os.abort())
 sys.modules["neurofs.recordings.readers.aborts"] = module

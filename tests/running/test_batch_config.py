@@ -8,7 +8,6 @@ import pytest
 
 from neurofs.ground.errors import UsageError
 from neurofs.running.batch.config import plan_sessions, read_batch_file
-from neurofs.running.batch.session import place_sessions
 
 PIPELINES = Path(__file__).parents[2] / "pipelines"
 SESSION = '[[session]]\nfile = "a.nwb"\n'
@@ -35,8 +34,8 @@ def test_there_is_a_pipeline_for_each_public_data_set():
 
 def test_the_published_protocol():
     config = read_batch_file(PIPELINES / "navot2005.toml")
-    options = plan_sessions(config)[0].options
-    assert len(plan_sessions(config)) == 8
+    options = plan_sessions(config, Path("out"))[0].options
+    assert len(plan_sessions(config, Path("out"))) == 8
     assert config.claims.navot2005
     assert (options.n_splits, options.n_repeats, options.n_lags, options.bin_width) == (5, 5, 10, 0.1)
     assert options.selectors == ("rgs", "sks", "infogain", "corrcoef")
@@ -51,8 +50,8 @@ def test_patterns_lists_and_overrides(tmp_path):
         '[defaults]\ntarget = "v"\nn_lags = 3\nsettings.rgs.n_epochs = 2\n[[session]]\nfile = "m1-*.nwb"\n'
         '[[session]]\nfile = "odd.mat"\nname = "odd one"\nn_lags = 5\nsettings.sks.n_neighbors = 4\n',
     )
-    found = plan_sessions(config)
-    assert [(s.name, s.folder, s.options.n_lags) for s in found] == [
+    found = plan_sessions(config, Path("out"))
+    assert [(s.name, s.folder.name, s.options.n_lags) for s in found] == [
         ("m1-a", "m1-a", 3), ("m1-b", "m1-b", 3), ("odd one", "odd-one", 5)
     ]  # fmt: skip
     assert found[0].options.file == str(tmp_path / "m1-a.nwb")
@@ -64,26 +63,26 @@ def test_a_session_file_has_its_own_settings(tmp_path):
     config = read(
         tmp_path, '[defaults]\ntarget = "v"\nn_lags = 3\n[[session]]\nfile = "day.toml"\nlead = 0.1\n'
     )
-    options = plan_sessions(config)[0].options
+    options = plan_sessions(config, Path("out"))[0].options
     assert (options.counts, options.n_lags, options.lead, options.target) == ("spikes", 4, 0.1, ("v",))
     assert options.file == str(tmp_path / "raw" / "day.mat")
 
 
 def test_a_broken_session_file_costs_its_session_only(tmp_path):
     (tmp_path / "day.toml").write_text("n_lgas = 4\n")
-    planned = plan_sessions(read(tmp_path, '[[session]]\nfile = "day.toml"\n' + SESSION))
-    assert planned[0].problem == "day.toml: unknown key 'n_lgas'; did you mean n_lags?"
-    assert planned[1].problem is None
+    planned = plan_sessions(read(tmp_path, '[[session]]\nfile = "day.toml"\n' + SESSION), tmp_path)
+    assert planned[0].reason == "day.toml: unknown key 'n_lgas'; did you mean n_lags?"
+    assert planned[1].reason is None
 
 
 def test_simulated_sessions_have_seeds_and_files_of_their_own(tmp_path):
     config = read(tmp_path, '[[simulate]]\nname = "day"\nn_sessions = 2\nseed = 5\n')
-    placed = place_sessions(plan_sessions(config), tmp_path / "out")
+    placed = plan_sessions(config, tmp_path / "out")
     assert [(s.name, s.simulate.seed) for s in placed] == [("day1", 5), ("day2", 6)]
     files = [Path(s.options.file) for s in placed]
     assert all(file.parent == tmp_path / "out" / "simulated" for file in files)
     changed = read(tmp_path, '[[simulate]]\nname = "day"\nn_sessions = 2\nseed = 5\ndrift = 0.3\n')
-    assert Path(place_sessions(plan_sessions(changed), tmp_path / "out")[0].options.file) != files[0]
+    assert Path(plan_sessions(changed, tmp_path / "out")[0].options.file) != files[0]
 
 
 @pytest.mark.parametrize(
@@ -131,5 +130,5 @@ def test_mistakes_are_named(tmp_path, text, message):
 )
 def test_mistakes_that_show_in_the_plan(tmp_path, text, message):
     with pytest.raises(UsageError) as caught:
-        plan_sessions(read(tmp_path, text))
+        plan_sessions(read(tmp_path, text), tmp_path)
     assert message in str(caught.value)

@@ -1,5 +1,6 @@
 """`neurofs decode` as a user meets it: the run folder, resuming, repeating, errors."""
 
+import io
 import json
 import re
 import shutil
@@ -11,6 +12,7 @@ import pytest
 from batches import start, wait_for
 from click.testing import CliRunner
 
+import neurofs
 from neurofs.commands.main import main
 from neurofs.comparison import comparison
 from neurofs.comparison.headline import judge_chance
@@ -18,12 +20,16 @@ from neurofs.comparison.problem import Task
 from neurofs.comparison.summary import SCHEMA, Summary
 from neurofs.ground.config import RunOptions
 from neurofs.ground.errors import InputError
-from neurofs.pipeline import compare, decode
+from neurofs.pipeline import compare
 from neurofs.recordings.recording import Recording, Series
 from neurofs.recordings.simulate import simulate_session
 from neurofs.recordings.writers import write
+from neurofs.running.batch.config import place_sessions
+from neurofs.running.batch.coordinator import run_batch
 from neurofs.running.executors import Processes, Serial
 from neurofs.running.lock import FolderInUse, hold_folder
+from neurofs.running.progress import Progress
+from neurofs.running.session import decode
 
 SMALL = {
     "target": "hand_velocity",
@@ -65,6 +71,16 @@ def test_read_gives_back_what_was_saved(finished):
     folder, found = finished
     assert comparison.read(folder) == found
     assert not list(folder.rglob("*.part"))
+
+
+def test_python_writes_the_report_too(options, finished, tmp_path):
+    assert neurofs.decode is decode
+    folder, found = finished
+    assert (folder / "report.html").read_text(encoding="utf-8") == neurofs.render(comparison.read(folder))
+    copy = shutil.copytree(folder, tmp_path / "run")
+    (copy / "report.html").unlink()
+    assert decode(options, copy).scores.equals(found.scores)
+    assert (copy / "report.html").is_file()
 
 
 def test_a_changed_run_is_not_equal(finished, tmp_path):
@@ -283,10 +299,49 @@ def test_several_sessions_have_a_folder_each_and_a_bad_one_does_not_stop_the_oth
     assert result.exit_code == 1
     assert "bad.npz" in result.stderr
     assert (tmp_path / "out" / "day1" / "report.html").is_file()
-    assert not (tmp_path / "out" / "bad").exists()
+    assert "1 of 2 sessions done" in result.stdout
+    assert result.stdout.splitlines()[-1].startswith("failed: bad: bad.npz: archive: expected")
+    assert "bad.npz: archive: expected" in (tmp_path / "out" / "bad" / "log.txt").read_text()
     index = (tmp_path / "out" / "index.html").read_text()
     assert "day1/report.html" in index
-    assert "bad" in index
+    assert "bad.npz: archive: expected" in index
+
+
+def test_several_sessions_find_what_one_finds_and_go_on_from_there(options, finished, session, tmp_path):
+    other = write(simulate_session(20, n_electrodes=3, random_state=6, name="day2"), tmp_path / "day2.npz")
+    runs = [options, options.model_copy(update={"file": str(other)})]
+    out, kept = tmp_path / "out", tmp_path / "out" / "notes.txt"
+    sessions = place_sessions(runs, out)
+    assert [s.folder for s in sessions] == [out / "day1", out / "day2"]
+    first = run_sessions(sessions, out)
+    assert read_files(out / "day1") == read_files(finished[0])
+    assert (out / "day1" / "report.html").is_file()
+    kept.write_text("not ours")
+    again, fresh = run_sessions(sessions, out), run_sessions(sessions, out, fresh=True)
+    n_tasks = [state.n_tasks for state in first.sessions]
+    assert [[s.n_run for s in o.sessions] for o in (first, again, fresh)] == [n_tasks, [0, 0], n_tasks]
+    assert kept.read_text() == "not ours"
+    with hold_folder(out / "day2"), pytest.raises(FolderInUse):
+        run_sessions(sessions, out)
+
+
+def run_sessions(sessions, out, **options):
+    return run_batch(sessions, out, Serial(), Progress(io.StringIO()), owns_folder=False, **options)
+
+
+def test_a_batch_does_not_trust_what_another_run_wrote_over(options, tmp_path):
+    sessions = place_sessions([options], tmp_path)
+    run_sessions(sessions, tmp_path)
+    decode(options.model_copy(update={"n_lags": 3}), tmp_path / "day1")
+    run_sessions(sessions, tmp_path)
+    assert comparison.read(tmp_path / "day1").config == options
+
+
+def test_several_sessions_of_one_name_are_refused(session, tmp_path):
+    result = run("decode", session, session, "--target", "hand_velocity", "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "two sessions would share the folder 'day1'. Decode them one by one" in result.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def test_classes_are_decoded_with_a_confusion_matrix(tmp_path):

@@ -1,6 +1,5 @@
 """What the simulator knows to be true is found."""
 
-import numpy as np
 import pytest
 
 from neurofs.features.tensor import build_tensor, map_features, to_samples
@@ -12,11 +11,9 @@ from neurofs.selectors import RGS, SKS, CorrCoef, InfoGain, Pairs
 def day():
     session = simulate_session(420, random_state=21)
     tensor = build_tensor(session, "hand_velocity")
-    rows = np.flatnonzero(tensor["valid"].values)
     truth = map_truth(session, tensor["lag"].values.tolist(), 0.1).transpose("channel", "lag").values
     gated = session.channels["tuning"].isin(["product", "state"]).to_numpy()
-    data = to_samples(tensor), tensor["target"].values[rows], tensor["trial"].values[rows]
-    return tensor, data, truth.any(axis=1), gated
+    return tensor, to_samples(tensor), truth.any(axis=1), gated
 
 
 def channels_found(selector, day):

@@ -255,7 +255,7 @@ def test_search(direction, penalty, kind):
     loss = lambda features: slow.soft_knn_loss(X, Y, features, 6, 0.5, True, banned)  # noqa: E731
     chosen, path = slow.search(loss, units, scorer(penalty, 30), direction is ForwardSelection)
     selector = direction(n_neighbors=6, penalty=penalty).fit(X, Y)
-    assert [step.unit for step in selector.steps_[1:]] == path
+    assert [step.group for step in selector.steps_[1:]] == path
     assert selector.get_support(indices=True).tolist() == sorted(chosen)
     assert selector.loss_curve_[-1] == pytest.approx(loss(sorted(chosen)), abs=1e-5)
 
@@ -268,7 +268,7 @@ def test_search_by_groups_of_windows_and_trials(direction):
     loss = lambda features: slow.soft_knn_loss(X, Y, features, 5, 0.5, True, banned)  # noqa: E731
     chosen, path = slow.search(loss, units, scorer(0.0, 40), direction is ForwardSelection, size=2)
     selector = direction(2, n_neighbors=5, feature_groups=labels).fit(samples, Y, groups=trial)
-    assert [step.unit for step in selector.steps_[1:]] == ["abc"[u] for u in path]
+    assert [step.group for step in selector.steps_[1:]] == ["abc"[u] for u in path]
     assert selector.get_support(indices=True).tolist() == sorted(f for u in chosen for f in units[u])
     assert selector.transform(samples).shape == (40, 4)
 
@@ -291,7 +291,7 @@ def test_search_with_an_estimator(direction, cv):
     forward = direction is ForwardSelection
     chosen, path = slow.search(loss, [[f] for f in range(5)], scorer("aic", 30), forward)
     selector = direction(estimator=LinearRegression(), cv=cv, penalty="aic").fit(X, Y)
-    assert [step.unit for step in selector.steps_[1:]] == path
+    assert [step.group for step in selector.steps_[1:]] == path
     assert selector.get_support(indices=True).tolist() == sorted(chosen)
 
 
@@ -378,7 +378,7 @@ def test_whole_numbers_are_classes_for_a_search_unless_said_otherwise():
 
 @pytest.mark.parametrize("selector", [GFlip(), ForwardSelection(), BackwardElimination()])
 def test_too_many_rows_for_a_table_are_refused(selector, monkeypatch):
-    monkeypatch.setattr("neurofs.selectors.targets.MAX_TABLE", 39)
+    monkeypatch.setattr("neurofs.metric.neighbors.MAX_TABLE", 39)
     X, y, _, _ = make("random")
     with pytest.raises(
         ValueError, match=f"{type(selector).__name__} keeps a table .* at most 39 samples; found 40"

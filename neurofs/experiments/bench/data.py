@@ -62,7 +62,8 @@ def _write_large(path: Path) -> None:
 
 def _measure(path: str) -> dict[str, float]:
     from neurofs.features.tensor import build_tensor
-    from neurofs.recordings.readers import demo_path, load
+    from neurofs.recordings.demo import demo_path
+    from neurofs.recordings.readers import load
 
     build_tensor(load(demo_path()), "hand_velocity")  # everything imported and warm
     before, start = peak_memory(), time.perf_counter()

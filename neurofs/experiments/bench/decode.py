@@ -61,7 +61,7 @@ def time_demo() -> float:
         command = [
             sys.executable,
             "-m",
-            "neurofs.commands.main",
+            "neurofs",
             "decode",
             "--out",
             str(Path(folder) / "run"),

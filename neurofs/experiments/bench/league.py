@@ -25,12 +25,13 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from neurofs.decoders import MLP, SVR, GradientBoosting, Kalman, Ridge, WienerCascade
-from neurofs.decoders.base import Holdout, Part, Rehearsal, TunedDecoder, hold_out
+from neurofs.decoders.base import Part, Rehearsal, TunedDecoder
 from neurofs.decoders.kernel_model import NORMAL_95
 from neurofs.decoders.kernel_rgs import KernelRGSDecoder
 from neurofs.decoders.nearest import KernelRidgeMetric, LocalLinear, SoftKNN
 from neurofs.experiments.bench.lstm import LSTM
 from neurofs.experiments.bench.recordings import RECORDINGS, Problem, shared_data
+from neurofs.features.holdouts import Holdout, hold_out
 from neurofs.features.samples import Samples
 from neurofs.features.splits import overlap_audit
 from neurofs.ground.errors import UsageError

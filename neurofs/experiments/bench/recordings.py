@@ -58,12 +58,10 @@ def read_a2929(folder: Path) -> Problem:
 
 def _make_problem(name: str, recording: Recording, target: list[str], n_lags: int) -> Problem:
     tensor = build_tensor(recording, target, bin_width=0.1, n_lags=n_lags)
-    rows = np.flatnonzero(tensor["valid"].values)
-    trials = tensor["trial"].values[rows] if len(recording.trials) else None
+    samples, y, trial = to_samples(tensor)
+    trials = trial if len(recording.trials) else None
     outputs = tuple(tensor["output"].values.tolist())
-    return Problem(
-        name, to_samples(tensor), tensor["target"].values[rows], outputs, recording.n_channels, trials
-    )
+    return Problem(name, samples, y, outputs, recording.n_channels, trials)
 
 
 RECORDINGS: dict[str, Callable[[Path], Problem]] = {

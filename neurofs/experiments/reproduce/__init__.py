@@ -19,6 +19,7 @@ __all__ = [
     "EXPERIMENTS",
     "check_figure",
     "count_repetitions",
+    "describe_experiments",
     "find_experiment",
     "list_claims",
     "list_experiments",
@@ -51,12 +52,18 @@ def find_experiment(name: str) -> Any:
     return import_module(EXPERIMENTS[name])
 
 
+def describe_experiments() -> list[dict[str, Any]]:
+    """Return the experiments by name, with the minutes that each one takes on one core, and what it is."""
+    modules = {name: find_experiment(name) for name in EXPERIMENTS}
+    return [
+        {"name": name, "minutes": module.MINUTES, "about": describe_experiment(module)}
+        for name, module in modules.items()
+    ]
+
+
 def list_experiments() -> str:
-    """Return the experiments by name, with source and content, and how long each one takes on one core."""
-    lines = []
-    for name in EXPERIMENTS:
-        module = find_experiment(name)
-        lines.append(f"{name:<20}{module.MINUTES:>3} min  {describe_experiment(module)}")
+    """Return the experiments as text."""
+    lines = [f"{e['name']:<20}{e['minutes']:>3} min  {e['about']}" for e in describe_experiments()]
     return "\n".join([*lines, "", "neurofs reproduce NAME runs one, neurofs reproduce all runs them all."])
 
 

@@ -75,8 +75,10 @@ def select(method: str, X: np.ndarray, y: np.ndarray, cv: int, seed: int) -> tup
     alpha: Any = "auto" if pruned or method == "pruned tree" else 0.0
     if name == "EBFS":
         selector = EBFS(ccp_alpha=alpha, cv=cv, random_state=seed).fit(X, y)
-        best = next(r for r in selector.rounds_ if set(r.units) == set(selector.get_support(indices=True)))
-        return best.units, best.ccp_alpha, cv * len(selector.rounds_)
+        best = next(
+            r for r in selector.rounds_ if set(r.feature_groups) == set(selector.get_support(indices=True))
+        )
+        return best.feature_groups, best.ccp_alpha, cv * len(selector.rounds_)
     chosen, n_trees = np.arange(X.shape[1]), 0
     if name == "ReliefF":
         weights = ReliefF().fit(X, y).weights_

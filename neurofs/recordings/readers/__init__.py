@@ -1,40 +1,57 @@
 """Loaders: every common kind of file becomes a `Recording`.
 
-One module per format, each with `read(path, options) -> Recording`, found by the file's suffix. Modules are
-imported when they are needed.
+A reader is a function ``read(path, options) -> Recording``. Those of neurofs are one module per format, found by
+the file's suffix. An installed package adds a format by an entry point of the group `neurofs.readers`: its name is
+the suffix without the dot, and it loads such a function, or a module that has one. All are imported when they
+are needed, so that one which cannot be imported never stands in the way of other formats.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
+from collections.abc import Callable
+from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from neurofs.ground.config import LoadOptions, make_options, read_session_file, select_options
-from neurofs.ground.errors import InputError, printable
-from neurofs.recordings.readers.sizes import hash_file
+from neurofs.ground.config import LoadOptions, given_options, make_options, read_session_file, select_options
+from neurofs.ground.errors import MAX_MESSAGE, InputError, UsageError, printable
+from neurofs.ground.files import hash_file
+from neurofs.ground.plugins import BROKEN, find_plugins, name_package
 from neurofs.recordings.recording import InvalidRecording, Recording
 
-__all__ = ["FORMATS", "demo_path", "hash_file", "load"]
+__all__ = ["FORMATS", "Format", "list_formats", "load"]
 
 FORMATS = {
-    ".nwb": "nwb",
-    ".mat": "matlab",
-    ".npz": "npz",
-    ".h5": "hdf5",
-    ".hdf5": "hdf5",
-    ".csv": "csv_pairs",
-    ".nev": "neo_files",
-    ".plx": "neo_files",
-    ".pl2": "neo_files",
-    ".nex": "neo_files",
-    ".smr": "neo_files",
-    ".smrx": "neo_files",
-    ".rhd": "neo_files",
-    ".rhs": "neo_files",
-    ".nix": "neo_files",
+    ".nwb": ("nwb", "NWB 2"),
+    ".mat": ("matlab", "MATLAB, all versions"),
+    ".npz": ("npz", "NumPy archive"),
+    ".h5": ("hdf5", "HDF5"),
+    ".hdf5": ("hdf5", "HDF5"),
+    ".csv": ("csv_pairs", "CSV, with the behavior in a file beside the spikes"),
+    ".nev": ("neo_files", "Blackrock events"),
+    ".plx": ("neo_files", "Plexon"),
+    ".pl2": ("neo_files", "Plexon 2"),
+    ".nex": ("neo_files", "NeuroExplorer"),
+    ".smr": ("neo_files", "Spike2"),
+    ".smrx": ("neo_files", "Spike2, 64 bits"),
+    ".rhd": ("neo_files", "Intan RHD"),
+    ".rhs": ("neo_files", "Intan RHS"),
+    ".nix": ("neo_files", "NIX"),
 }
+"""By suffix: the module that reads a format, and what it is."""
+
+PLUGINS = "neurofs.readers"
+
+Reader = Callable[[Path, LoadOptions], Recording]
+
+
+class Format(NamedTuple):
+    """A kind of file, and the package that reads it."""
+
+    suffix: str
+    about: str
+    package: str
 
 
 def load(path: str | Path, options: LoadOptions | None = None, **keys: Any) -> Recording:
@@ -55,39 +72,38 @@ def load(path: str | Path, options: LoadOptions | None = None, **keys: Any) -> R
     """
     path = Path(path)
     _check_exists(path)
-    values = {} if options is None else _given(options)
+    values = {} if options is None else given_options(options)
     if path.suffix.lower() == ".toml":
         path, session = read_session_file(path)
-        values = _given(select_options(LoadOptions, session)) | values
+        values = given_options(select_options(LoadOptions, session)) | values
         _check_exists(path)
     options = make_options(LoadOptions, values | keys, printable(path.name))
-    reader = _find_reader(path)
+    read = _find_reader(path)
     try:
-        recording = reader.read(path, options)
+        recording = read(path, options)
     except InvalidRecording as error:
-        raise InvalidRecording([_within(p, path) for p in error.problems], error.draft) from None
+        raise InvalidRecording([_within(defect, path) for defect in error.defects], error.draft) from None
     except InputError as error:
         raise _within(error, path) from None
-    if recording.source_hash:
-        return recording
-    return dataclasses.replace(recording, source=path.name, source_hash=hash_file(path))
+    return recording if recording.source_hash else recording.with_source(path.name, hash_file(path))
 
 
-def demo_path() -> Path:
-    """Return the built-in demo session: in the package, or beside it in a checkout."""
-    package = Path(__file__).parents[2]
-    places = [package / "recordings" / "demo.nwb", package.parent / "data" / "demo.nwb"]
-    return next((place for place in places if place.exists()), places[0])
+def list_formats() -> list[Format]:
+    """Return all formats by suffix; a plug-in that cannot be used says why.
+
+    >>> list_formats()[0]
+    Format(suffix='.nwb', about='NWB 2', package='neurofs')
+    """
+    own = [
+        Format(suffix, about, "neurofs[neo]" if module == "neo_files" else "neurofs")
+        for suffix, (module, about) in FORMATS.items()
+    ]
+    return own + [_describe_plugin(entry) for entry in find_plugins(PLUGINS).values()]
 
 
 def _within(error: InputError, path: Path) -> InputError:
     """Return the error with the file's name at its beginning."""
     return error if f"{error.where}: ".startswith(f"{path.name}: ") else error.within(path.name)
-
-
-def _given(options: LoadOptions) -> dict[str, Any]:
-    """Return the options that differ from their defaults."""
-    return {k: v for k, v in options if v != type(options).model_fields[k].default}
 
 
 def _check_exists(path: Path) -> None:
@@ -105,13 +121,38 @@ def _check_exists(path: Path) -> None:
         raise InputError(name, "a file that can be read", error.strerror, "Check its permissions.") from None
 
 
-def _find_reader(path: Path) -> Any:
-    suffix = path.suffix.lower()
+def _find_reader(path: Path) -> Reader:
+    suffix, plugins = path.suffix.lower(), find_plugins(PLUGINS)
+    if suffix[1:] in plugins:
+        return _load_plugin(plugins[suffix[1:]])
     if suffix not in FORMATS:
         raise InputError(
             path.name,
             "a known kind of file",
             f"the suffix {suffix!r}" if suffix else "no suffix",
-            f"Known: {', '.join(sorted(FORMATS))}, .toml.",
+            f"Known: {', '.join(sorted([*FORMATS, *(f'.{name}' for name in plugins)]))}, .toml.",
         )
-    return importlib.import_module(f"neurofs.recordings.readers.{FORMATS[suffix]}")
+    return importlib.import_module(f"neurofs.recordings.readers.{FORMATS[suffix][0]}").read
+
+
+def _load_plugin(entry: EntryPoint) -> Reader:
+    where = f".{entry.name}: the reader {entry.value} of {name_package(entry)}"
+    if f".{entry.name}" in (*FORMATS, ".toml"):
+        raise UsageError(f"{where} would replace that of neurofs; rename its entry point, or uninstall it")
+    try:
+        found = entry.load()
+    except BROKEN as error:
+        raise UsageError(f"{where} cannot be imported: {printable(error, MAX_MESSAGE)}") from None
+    read = getattr(found, "read", found)
+    if not callable(read):
+        raise UsageError(f"{where} is no function, and has none named read")
+    return read
+
+
+def _describe_plugin(entry: EntryPoint) -> Format:
+    try:
+        lines = (_load_plugin(entry).__doc__ or entry.value).strip().splitlines()
+        about = lines[0]
+    except UsageError as error:
+        about = str(error)
+    return Format(f".{entry.name}", about, name_package(entry))

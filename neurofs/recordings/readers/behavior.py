@@ -12,6 +12,7 @@ from neurofs.recordings.readers.bins import read_seconds_per_unit
 from neurofs.recordings.readers.variables import (
     Variables,
     describe,
+    is_line,
     is_numeric,
     is_texts,
     listed,
@@ -26,7 +27,6 @@ __all__ = [
     "as_series",
     "find_shared_clock",
     "fit_table",
-    "is_line",
     "keeps_own_clock",
     "mark_circular",
     "note_stillness",
@@ -49,11 +49,6 @@ class Clock:
 
     times: np.ndarray
     source: str
-
-
-def is_line(value: Any) -> bool:
-    """Tell whether a value is a list of several numbers, as a time vector is."""
-    return is_numeric(value) and value.size > 1 and value.size == max(value.shape)
 
 
 def read_clock(v: Variables, name: str) -> Clock:

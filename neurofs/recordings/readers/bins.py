@@ -7,41 +7,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from neurofs.ground.errors import InputError, quoted
-from neurofs.recordings.readers.variables import Variables, flag, is_numeric
+from neurofs.recordings.readers.variables import Variables, flag, is_line, is_number, split_words
 
 __all__ = [
     "TIME_WORDS",
     "WIDTH_WORDS",
     "Bins",
+    "check_increasing",
     "check_width",
     "find_bin_width",
     "find_time",
     "read_bins",
     "read_seconds_per_unit",
+    "seconds_per_unit",
 ]
 
-TIME_WORDS = (
-    "time",
-    "times",
-    "t",
-    "timestamps",
-    "timestamp",
-    "bintimes",
-    "timevector",
-    "bincenters",
-    "binedges",
-)
-WIDTH_WORDS = (
-    "binwidth",
-    "binsize",
-    "countsbinwidth",
-    "bin",
-    "dt",
-    "deltat",
-    "timebase",
-    "timebin",
-    "binsizes",
-)
+TIME_WORDS = split_words("time times t timestamps timestamp bintimes timevector bincenters binedges")
+WIDTH_WORDS = split_words("binwidth binsize countsbinwidth bin dt deltat timebase timebin binsizes")
 RATE_WORDS = ("samplingrate", "samplerate", "samplingfrequency", "fs", "samplerates")
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 WIDEST = 5.0
@@ -95,7 +77,7 @@ class Bins:
         """Return the time at which a bin begins."""
         return float(self.start + slot * self.width)
 
-    def spread(self, counts: np.ndarray) -> np.ndarray:
+    def fill_gaps(self, counts: np.ndarray) -> np.ndarray:
         """Return the stored rows on all bins, with zeros in the gaps."""
         if self.n_bins == self.n_rows:
             return counts
@@ -108,18 +90,31 @@ def read_seconds_per_unit(v: Variables) -> float:
     """Return how many seconds one unit of the file's times is."""
     unit = v.ask("time_unit")
     if unit != "samples":
-        return SECONDS[unit or "s"]
+        return seconds_per_unit(unit)
     rate = v.ask("sampling_rate")
-    if rate is None:
-        name = next(iter(v.find(RATE_WORDS, lambda value: is_numeric(value) and value.size == 1)), None)
-        rate = v.scalar(v.use(name)) if name else None
-        if name:
-            v.note(f"sampling rate: {rate:g} samples per second, from {quoted(name)}")
-    if rate is None or rate <= 0:
+    name = next(iter(v.find(RATE_WORDS, is_number)), None) if rate is None else None
+    if name is not None:
+        rate = v.scalar(v.use(name))
+        v.note(f"sampling rate: {rate:g} samples per second, from {quoted(name)}")
+    return seconds_per_unit(unit, rate)
+
+
+def seconds_per_unit(unit: str | None, sampling_rate: float | None = None) -> float:
+    """Return how many seconds one unit of times is.
+
+    >>> seconds_per_unit("ms"), seconds_per_unit("samples", 30_000) * 30_000
+    (0.001, 1.0)
+    """
+    if unit != "samples":
+        return SECONDS[unit or "s"]
+    if sampling_rate is None or sampling_rate <= 0:
         raise InputError(
-            "times", "a sampling rate for times in samples", rate or "none", "Say it with --sampling-rate."
+            "times",
+            "a sampling rate for times in samples",
+            sampling_rate or "none",
+            "Say it with --sampling-rate.",
         )
-    return 1.0 / rate
+    return 1.0 / sampling_rate
 
 
 def find_time(v: Variables, n_rows: int) -> str | None:
@@ -130,14 +125,15 @@ def find_time(v: Variables, n_rows: int) -> str | None:
     name = v.named("time")
     if name is not None:
         return name
-    found = [n for n in v.find(TIME_WORDS) if v.values[n].size == max(v.values[n].shape, default=0)]
-    fitting = [n for n in found if v.values[n].size in (n_rows, n_rows + 1) and n_rows > 1]
+    fitting = [
+        n for n in v.find(TIME_WORDS, is_line) if v.values[n].size in (n_rows, n_rows + 1) and n_rows > 1
+    ]
     return v.use(fitting[0]) if fitting else None
 
 
 def find_bin_width(v: Variables) -> tuple[float, str] | None:
     """Return the bin width that is stated, as it is stated, and by whom."""
-    found = v.find(WIDTH_WORDS, lambda value: is_numeric(value) and value.size == 1)
+    found = v.find(WIDTH_WORDS, is_number)
     stated = v.ask("counts_bin_width")
     if stated is not None:
         for name in found:
@@ -193,7 +189,10 @@ def _bins_from_times(v: Variables, name: str, n_rows: int, stated: tuple[float, 
             len(times),
             "Name another variable with --time, or number the bins with --time none.",
         )
-    _check_increasing(name, times)
+    remedy = "Correct them, or number the bins with --time none."
+    if not np.isfinite(times).all():
+        raise InputError(quoted(name), "finite times", "NaN or infinity", remedy)
+    check_increasing(name, times, "times", remedy)
     width = _agree(v, name, _usual_steps(times), stated)
     if len(times) == n_rows + 1:
         v.note(f"time: {quoted(name)} read as the {n_rows + 1} edges of the bins")
@@ -206,16 +205,13 @@ def _bins_from_times(v: Variables, name: str, n_rows: int, stated: tuple[float, 
     return bins
 
 
-def _check_increasing(name: str, times: np.ndarray) -> None:
-    remedy = "Correct them, or number the bins with --time none."
-    if not np.isfinite(times).all():
-        raise InputError(quoted(name), "finite times", "NaN or infinity", remedy)
+def check_increasing(name: str, times: np.ndarray, what: str, remedy: str) -> None:
+    """Refuse times, of bins or of trials, that do not increase."""
     falls = np.flatnonzero(np.diff(times) <= 0)
     if len(falls):
         i = falls[0]
-        raise InputError(
-            quoted(name), "times that increase", f"{times[i + 1]:g} after {times[i]:g} (row {i + 1})", remedy
-        )
+        found = f"{times[i + 1]:g} after {times[i]:g} (row {i + 1})"
+        raise InputError(quoted(name), f"{what} that increase", found, remedy)
 
 
 def _usual_steps(times: np.ndarray) -> tuple[float, float] | None:

@@ -7,46 +7,37 @@ from typing import Any
 import numpy as np
 
 from neurofs.ground.errors import InputError, quoted
-from neurofs.recordings.readers.behavior import BEHAVIOR_WORDS, is_line
+from neurofs.recordings.readers.behavior import BEHAVIOR_WORDS
 from neurofs.recordings.readers.bins import TIME_WORDS, Bins, read_bins
 from neurofs.recordings.readers.trial_tables import LABEL_WORDS
-from neurofs.recordings.readers.variables import Variables, describe, is_numeric
+from neurofs.recordings.readers.variables import (
+    Variables,
+    describe,
+    is_line,
+    is_numeric,
+    is_table,
+    split_words,
+)
 
 __all__ = ["COUNT_WORDS", "as_counts", "find_counts", "read_counts"]
 
-COUNT_WORDS = (
-    "counts",
-    "spikecounts",
-    "binnedspikes",
-    "spikesbinned",
-    "spikebins",
-    "spikes",
-    "spk",
-    "neuraldata",
-    "neural",
-    "rates",
-    "firingrates",
-    "firingrate",
-    "fr",
+COUNT_WORDS = split_words(
+    "counts spikecounts binnedspikes spikesbinned spikebins spikes spk neuraldata neural rates firingrates "
+    "firingrate fr"
 )
 _AXES = ("time-by-channel", "channel-by-time")
 
 
-def _is_table(value: Any) -> bool:
-    """Tell whether a value is numbers with two axes, as counts are."""
-    return is_numeric(value) and value.ndim == 2 and value.size > 0 and value.shape != (1, 1)
-
-
 def find_counts(v: Variables) -> list[str]:
     """Return the variables that could hold counts: by their names, else by their content."""
-    by_name = [name for name in v.find(COUNT_WORDS, _is_table) if min(v.values[name].shape) > 1]
+    by_name = [name for name in v.find(COUNT_WORDS, is_table) if min(v.values[name].shape) > 1]
     return by_name or [
         name for name, value in v.values.items() if name not in v.used and _looks_counted(value)
     ]
 
 
 def _looks_counted(value: Any) -> bool:
-    if not _is_table(value) or min(value.shape) < 2 or value.dtype.kind == "f":
+    if not is_table(value) or min(value.shape) < 2 or value.dtype.kind == "f":
         return False
     return bool(value.min() >= 0)
 

@@ -8,7 +8,8 @@ bin; columns `hand_x` and `hand_y` are one series `hand`. `X_trials.csv` has `st
 from __future__ import annotations
 
 import csv
-from dataclasses import replace
+import hashlib
+import io
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError, quoted
 from neurofs.recordings.readers.layout import interpret
-from neurofs.recordings.readers.sizes import Budget, hash_file
+from neurofs.recordings.readers.sizes import Budget
 from neurofs.recordings.readers.variables import Variables, listed, word
 from neurofs.recordings.recording import Recording
 
@@ -37,20 +38,20 @@ BYTES_PER_BYTE = 20
 
 def read(path: Path, options: LoadOptions) -> Recording:
     """Return the recording in a spikes file and the files beside it."""
-    paths = _find_partners(path)
-    values = _read_spikes(_Table(path))
+    tables = {end: _Table(partner) for end, partner in ({"": path} | _find_partners(path)).items()}
+    values = _read_spikes(tables[""])
     given: dict[str, Any] = {"counts": "counts"} if "counts" in values else {"spikes": "spikes"}
-    if "counts" in values:
+    if "counts" in values and values["counts"].shape[1] > 1:
         given["orientation"] = "time-by-channel"
     for partner, read_partner in (("_behavior", _read_behavior), ("_trials", _read_trials)):
-        if partner in paths:
-            _merge(values, read_partner(_Table(paths[partner])), paths[partner])
-    if "_trials" in paths and options.trials:
+        if partner in tables:
+            _merge(values, read_partner(tables[partner]), tables[partner].path)
+    if "_trials" in tables and options.trials:
         given["trial_unit"] = "time"
     chosen = {key: value for key, value in given.items() if getattr(options, key) is None}
     variables = Variables(values, options.model_copy(update=chosen))
-    recording = interpret(variables, name=_stem(path))
-    return replace(recording, source=path.name, source_hash=hash_file(path, *paths.values()))
+    content = hashlib.sha256(b"".join(table.content for table in tables.values()))
+    return interpret(variables, _stem(path), path.name, content.hexdigest())
 
 
 def _stem(path: Path) -> str:
@@ -89,9 +90,9 @@ class _Table:
     def __init__(self, path: Path) -> None:
         self.path = path
         Budget().take(path.name, path.stat().st_size * BYTES_PER_BYTE, 2**62)
+        self.content = path.read_bytes()
         try:
-            with path.open(newline="", encoding="utf-8-sig") as stream:
-                lines = self._read_lines(stream)
+            lines = self._read_lines(io.StringIO(self.content.decode("utf-8-sig"), newline=""))
         except (UnicodeDecodeError, csv.Error) as error:
             raise self.error("", "text in UTF-8, separated by commas", error, "Save it as CSV.") from None
         self.names = [name.strip() for name in lines[0]]
@@ -165,10 +166,7 @@ def _read_spikes(table: _Table) -> dict[str, Any]:
     names = [name for name in table.names if name != time]
     if not names:
         raise table.error("line 1", "a column channel, or one per channel", listed(table.names), "Add it.")
-    values = {
-        "counts": np.column_stack([table.numbers(name) for name in names]),
-        "channel_names": names,
-    }
+    values = {"counts": np.column_stack([table.numbers(name) for name in names]), "channel_names": names}
     return values | ({"time": table.numbers(time)} if time else {})
 
 

@@ -1,7 +1,7 @@
 """Reading HDF5 files that nobody vouches for.
 
 Only what is stored in the file itself is read: external links, external storage and virtual data sets are
-refused, and the size that a data set declares is checked before anything is allocated.
+refused, and the size that a data set declares is checked before anything is allocated (`Budget`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import h5py
 import numpy as np
 
 from neurofs.ground.errors import InputError, printable
-from neurofs.recordings.readers.sizes import memory_size
+from neurofs.recordings.readers.sizes import Budget
 
 __all__ = [
     "as_text",
@@ -24,19 +24,18 @@ __all__ = [
     "get_child",
     "open_h5",
     "read_array",
+    "read_content",
     "read_text",
+    "where_in",
 ]
-
-SMALL = 64 * 2**20
-"""Bytes that may be declared without being stored: fill values of small data sets."""
-
-MAX_RATIO = 2000
-"""No lossless filter of HDF5 shrinks data more than this, so a larger declared size is a lie."""
 
 
 @contextmanager
-def open_h5(path: Path) -> Iterator[h5py.File]:
-    """Open an HDF5 file for reading; anything the library cannot read becomes an `InputError`."""
+def open_h5(path: Path, *, free_layout: bool = False) -> Iterator[h5py.File]:
+    """Open an HDF5 file for reading; anything the library cannot read becomes an `InputError`.
+
+    With a `free_layout`, where any content may be met, so does whatever else goes wrong inside.
+    """
     try:
         file = h5py.File(path, "r")
     except OSError as error:
@@ -46,7 +45,7 @@ def open_h5(path: Path) -> Iterator[h5py.File]:
         try:
             yield file
         except (OSError, RuntimeError, LookupError, ValueError, TypeError, MemoryError) as error:
-            if not _raised_in_h5py(error):
+            if not free_layout and not _raised_in_h5py(error):
                 raise
             remedy = "The file is damaged; fetch it again."
             raise InputError(path.name, "a sound HDF5 file", _first_line(error), remedy) from None
@@ -73,7 +72,7 @@ def get_child(group: h5py.Group, name: str) -> Any:
     if name not in group and group.get(name, getlink=True) is None:
         return None
     link = group.get(name, getlink=True)
-    where = _where(group, name)
+    where = where_in(group, name)
     if isinstance(link, h5py.ExternalLink):
         remedy = "Links to other files are not followed; copy the data into one file."
         raise InputError(where, "data stored in this file", f"an external link to {link.filename}", remedy)
@@ -90,22 +89,14 @@ def get_child(group: h5py.Group, name: str) -> Any:
         ) from None
 
 
-def check_size(dataset: h5py.Dataset) -> None:
-    """Refuse a data set that is stored elsewhere or declares more than it can hold."""
-    where = f"{Path(dataset.file.filename).name}: {dataset.name}"
+def check_size(dataset: h5py.Dataset, budget: Budget | None = None) -> None:
+    """Refuse a data set that is stored elsewhere, or that the budget (one of its own by default) refuses."""
+    where = where_in(dataset)
     if dataset.is_virtual or dataset.external:
         remedy = "Data in other files is not read; copy it into this one."
         raise InputError(where, "data stored in this file", "virtual or external storage", remedy)
-    declared = dataset.size * max(dataset.dtype.itemsize, 1) if dataset.size else 0
-    stored = dataset.id.get_storage_size()
-    if declared > memory_size():
-        found = f"{declared / 2**30:.4g} GiB declared"
-        raise InputError(
-            where, "data that fits in memory", found, "Use a part of the recording or a larger machine."
-        )
-    if declared > SMALL and declared > MAX_RATIO * stored:
-        found = f"{declared / 2**20:.0f} MiB declared, {stored} bytes stored"
-        raise InputError(where, "as much data as declared", found, "The file is damaged; fetch it again.")
+    declared = (dataset.size or 0) * dataset.dtype.itemsize
+    (budget or Budget()).take(where, declared, dataset.id.get_storage_size())
 
 
 def read_array(dataset: Any, where: str = "") -> np.ndarray:
@@ -116,13 +107,13 @@ def read_array(dataset: Any, where: str = "") -> np.ndarray:
         )
         raise InputError(where or "object", "a data set of numbers", found, "Check the layout of the file.")
     check_size(dataset)
-    return _read(dataset)
+    return read_content(dataset)
 
 
 def read_text(dataset: h5py.Dataset) -> np.ndarray:
     """Return a data set of strings as an array of str; bytes that are not UTF-8 are replaced."""
     check_size(dataset)
-    values = np.asarray(_read(dataset), dtype=object)
+    values = np.asarray(read_content(dataset), dtype=object)
     return np.array([as_text(v) for v in values.ravel()], dtype=object).reshape(values.shape)
 
 
@@ -131,17 +122,18 @@ def as_text(value: Any) -> str:
     return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else str(value)
 
 
-def _read(dataset: h5py.Dataset) -> Any:
+def read_content(dataset: h5py.Dataset, part: Any = ()) -> Any:
+    """Return what a data set holds, or a part of it, as the library reads it."""
     try:
-        return dataset[()]
+        return dataset[part]
     except (OSError, RuntimeError, ValueError, MemoryError) as error:
-        where = f"{Path(dataset.file.filename).name}: {dataset.name}"
         remedy = "The file is damaged or needs a filter that is not installed; fetch it again."
-        raise InputError(where, "data that can be read", _first_line(error), remedy) from None
+        raise InputError(where_in(dataset), "data that can be read", _first_line(error), remedy) from None
 
 
-def _where(group: h5py.Group, name: str) -> str:
-    return f"{Path(group.file.filename).name}: {group.name.rstrip('/')}/{name}"
+def where_in(item: h5py.Group | h5py.Dataset, name: str = "") -> str:
+    """Return how a message names an object of a file, or a member of it."""
+    return f"{Path(item.file.filename).name}: {item.name.rstrip('/')}{'/' if name else ''}{name}"
 
 
 def _first_line(error: BaseException) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,45 +9,42 @@ import h5py
 import numpy as np
 
 from neurofs.ground.config import LoadOptions
-from neurofs.ground.errors import InputError
-from neurofs.recordings.readers.h5files import check_size, get_child, open_h5, read_array, read_text
+from neurofs.ground.files import hash_file
+from neurofs.recordings.readers.h5files import (
+    as_text,
+    check_size,
+    get_child,
+    open_h5,
+    read_content,
+    read_text,
+)
 from neurofs.recordings.readers.layout import interpret
 from neurofs.recordings.readers.sizes import Budget
 from neurofs.recordings.readers.variables import LeftOut, Variables, drop_left_out
 from neurofs.recordings.recording import Recording
 
-__all__ = ["find_objects", "read", "read_variables", "refuse_damage"]
+__all__ = ["find_objects", "read", "read_variables"]
 
 MAX_ATTRIBUTE = 2**16
 
 
 def read(path: Path, options: LoadOptions) -> Recording:
     """Return the recording in an HDF5 file; one that says it is NWB is read as such."""
-    with open_h5(path) as file, refuse_damage():
+    with open_h5(path, free_layout=True) as file:
         is_nwb = "nwb_version" in file.attrs
     if is_nwb:
         from neurofs.recordings.readers import nwb
 
         return nwb.read(path, options)
     values, notes = read_variables(path)
-    return interpret(Variables(values, options, notes), name=path.stem)
-
-
-@contextmanager
-def refuse_damage() -> Iterator[None]:
-    """Turn what the HDF5 library raises on a damaged file, wherever it meets the damage, into one line."""
-    try:
-        yield
-    except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
-        found = str(error.args[0] if error.args else error).partition("\n")[0] or type(error).__name__
-        raise InputError("content", "an HDF5 file without damage", found, "Get a sound copy.") from None
+    return interpret(Variables(values, options, notes), path.stem, path.name, hash_file(path))
 
 
 def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:
     """Return the data sets and plain attributes of a file by name, and notes on what was left out."""
     flat: dict[str, Any] = {}
     budget = Budget()
-    with open_h5(path) as file, refuse_damage():
+    with open_h5(path, free_layout=True) as file:
         _add_attributes(flat, file, "")
         for name, item in find_objects(file).items():
             key = name.replace("/", ".")
@@ -71,10 +66,8 @@ def find_objects(file: h5py.File) -> dict[str, Any]:
         lambda name, info: links.append((name.decode("utf-8", "replace"), info.type)), info=True
     )
     for name, kind in links:
-        if kind == h5py.h5l.TYPE_SOFT:
+        if kind != h5py.h5l.TYPE_HARD:
             get_child(file, name)
-        elif kind != h5py.h5l.TYPE_HARD:
-            _refuse_link(file, name)
     found: dict[Any, tuple[str, Any]] = {}
     for name, kind in links:
         if kind == h5py.h5l.TYPE_HARD:
@@ -83,17 +76,6 @@ def find_objects(file: h5py.File) -> dict[str, Any]:
                 raise KeyError(f"object {name} does not exist")
             found.setdefault(h5py.h5o.get_info(item.id).addr, (name, item))
     return dict(found.values())
-
-
-def _refuse_link(file: h5py.File, name: str) -> None:
-    link = file.get(name, getlink=True)
-    target = getattr(link, "filename", "another file")
-    raise InputError(
-        f"/{name}",
-        "data stored in this file",
-        f"an external link to {target}",
-        "Links to other files are not followed; copy the data into one file.",
-    )
 
 
 def _add(flat: dict[str, Any], name: str, value: Any) -> None:
@@ -108,9 +90,7 @@ def _add(flat: dict[str, Any], name: str, value: Any) -> None:
 
 
 def _read_dataset(dataset: h5py.Dataset, budget: Budget) -> Any:
-    check_size(dataset)
-    size = dataset.size or 0
-    budget.take(dataset.name, size * dataset.dtype.itemsize, dataset.id.get_storage_size())
+    check_size(dataset, budget)
     if dataset.shape is None:
         return LeftOut()
     if h5py.check_string_dtype(dataset.dtype) is not None:
@@ -118,8 +98,8 @@ def _read_dataset(dataset: h5py.Dataset, budget: Budget) -> Any:
     if h5py.check_vlen_dtype(dataset.dtype) is not None:
         return _read_ragged(dataset, budget)
     if dataset.dtype.kind == "V" and dataset.dtype.names and not dataset.dtype.hasobject:
-        return _read_table(dataset)
-    return np.asarray(read_array(dataset)) if dataset.dtype.kind in "biuf" else LeftOut()
+        return np.atleast_1d(read_content(dataset))
+    return np.asarray(read_content(dataset)) if dataset.dtype.kind in "biuf" else LeftOut()
 
 
 def _as_texts(texts: np.ndarray) -> str | list[str]:
@@ -132,20 +112,9 @@ def _read_ragged(dataset: h5py.Dataset, budget: Budget) -> Any:
         return LeftOut()
     rows = []
     for i in range(len(dataset)):
-        rows.append(_guard(dataset, lambda i=i: np.asarray(dataset[i])))
+        rows.append(np.asarray(read_content(dataset, i)))
         budget.take(f"{dataset.name}, row {i}", rows[-1].nbytes, rows[-1].nbytes)
     return rows
-
-
-def _read_table(dataset: h5py.Dataset) -> np.ndarray:
-    return _guard(dataset, lambda: np.atleast_1d(dataset[()]))
-
-
-def _guard(dataset: h5py.Dataset, read_part: Any) -> np.ndarray:
-    try:
-        return read_part()
-    except (OSError, RuntimeError, ValueError, MemoryError) as error:
-        raise InputError(dataset.name, "data that can be read", error, "Get a sound copy.") from None
 
 
 def _add_attributes(flat: dict[str, Any], item: Any, prefix: str) -> None:
@@ -157,8 +126,9 @@ def _add_attributes(flat: dict[str, Any], item: Any, prefix: str) -> None:
         if not plain or attribute.get_storage_size() > MAX_ATTRIBUTE or name.isupper() or key in flat:
             continue
         value = item.attrs[name]
-        if isinstance(value, bytes):
-            value = value.decode("utf-8", "replace")
-        if isinstance(value, np.ndarray) and value.dtype.kind in "OSU":
-            value = [x.decode("utf-8", "replace") if isinstance(x, bytes) else str(x) for x in value.ravel()]
-        flat[key] = value if isinstance(value, (str, list)) else np.asarray(value)
+        if isinstance(value, bytes | str):
+            flat[key] = as_text(value)
+        elif isinstance(value, np.ndarray) and value.dtype.kind in "OSU":
+            flat[key] = [as_text(text) for text in value.ravel()]
+        else:
+            flat[key] = np.asarray(value)

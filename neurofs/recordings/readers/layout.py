@@ -18,7 +18,6 @@ from neurofs.ground.errors import InputError, quoted
 from neurofs.recordings.readers.behavior import (
     Clock,
     find_shared_clock,
-    is_line,
     note_stillness,
     read_behavior,
     read_clock,
@@ -26,14 +25,22 @@ from neurofs.recordings.readers.behavior import (
 from neurofs.recordings.readers.bins import TIME_WORDS, Bins, read_seconds_per_unit
 from neurofs.recordings.readers.counts import find_counts, read_counts
 from neurofs.recordings.readers.spike_lists import (
-    expand_unit_structs,
+    expand_channel_structs,
     find_channel_names,
     find_spikes,
     read_spikes,
 )
 from neurofs.recordings.readers.trial_structs import find_trial_structs, read_trial_structs
 from neurofs.recordings.readers.trial_tables import add_conditions, read_trials
-from neurofs.recordings.readers.variables import Variables, is_numeric, is_texts, listed, require_name, word
+from neurofs.recordings.readers.variables import (
+    Variables,
+    find_kept,
+    is_line,
+    is_numeric,
+    is_texts,
+    listed,
+    word,
+)
 from neurofs.recordings.recording import Recording, Series
 
 __all__ = ["interpret"]
@@ -53,17 +60,17 @@ class Neural:
     content: dict[str, Any] = field(default_factory=dict)
 
 
-def interpret(v: Variables, name: str) -> Recording:
-    """Return the recording that the variables of a file describe."""
+def interpret(v: Variables, name: str, source: str = "", source_hash: str = "") -> Recording:
+    """Return the recording that the variables of a file describe; `name` is that of a session without one."""
     name = v.ask("name") or name
     structs = find_trial_structs(v)
     if structs is None:
-        expand_unit_structs(v)
+        expand_channel_structs(v)
     content = read_trial_structs(v, structs) if structs else _read_plain(v)
     content = _leave_out_channels(v, content)
     v.refuse_unused_options()
     v.note_unused_variables()
-    return Recording(name, notes=v.notes, **content)
+    return Recording(name, notes=v.notes, source=source, source_hash=source_hash, **content)
 
 
 def _read_plain(v: Variables) -> dict[str, Any]:
@@ -94,7 +101,7 @@ def _read_neural(v: Variables) -> Neural:
     if kind == "counts":
         counts, bins = read_counts(v, v.use(name))
         content = {
-            "counts": bins.spread(counts),
+            "counts": bins.fill_gaps(counts),
             "bin_width": bins.width,
             "start": bins.start,
             "observed": bins.observed,
@@ -214,13 +221,10 @@ def _channel_column(name: str) -> str | None:
 def _leave_out_channels(v: Variables, content: dict[str, Any]) -> dict[str, Any]:
     """Return the content without the channels that the user excludes."""
     channels = content["channels"]
-    names = channels["name"].tolist()
     excluded = v.ask("exclude_channels")
-    for name in excluded:
-        require_name(name, names, "--exclude-channels", "a channel")
+    keep = find_kept(channels["name"], excluded)
     if not excluded:
         return content
-    keep = [i for i, name in enumerate(names) if name not in excluded]
     v.note(f"channels: {len(excluded)} left out as asked")
     content = dict(content, channels=channels.iloc[keep])
     if "counts" in content:

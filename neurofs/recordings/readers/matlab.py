@@ -20,35 +20,27 @@ from scipy.io.matlab import MatlabFunction, MatlabObject, MatlabOpaque, MatReadE
 
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError, printable, quoted
+from neurofs.ground.files import hash_file
 from neurofs.recordings.readers.layout import interpret
 from neurofs.recordings.readers.mat5 import check_and_inflate
 from neurofs.recordings.readers.sizes import Budget, count_bytes
-from neurofs.recordings.readers.variables import LeftOut, Variables, drop_left_out, flatten
+from neurofs.recordings.readers.variables import LeftOut, Variables, drop_left_out, flatten, join_rows
 from neurofs.recordings.recording import Recording
 
 __all__ = ["read", "read_variables"]
 
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _DAMAGE = (
-    MatReadError,
-    ValueError,
-    TypeError,
-    KeyError,
-    IndexError,
-    OverflowError,
-    OSError,
-    EOFError,
-    NotImplementedError,
-    MemoryError,
-    struct.error,
-    zlib.error,
+    *(MatReadError, struct.error, zlib.error, OSError, EOFError, MemoryError),
+    *(ValueError, TypeError, LookupError, OverflowError, NotImplementedError),
 )
 
 
 def read(path: Path, options: LoadOptions) -> Recording:
     """Return the recording in a MATLAB file."""
     values, notes = read_variables(path)
-    return interpret(Variables(values, options, notes, index_base=1), name=path.stem)
+    variables = Variables(values, options, notes, index_base=1)
+    return interpret(variables, path.stem, path.name, hash_file(path))
 
 
 def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:
@@ -120,9 +112,5 @@ def _convert(value: Any, name: str, budget: Budget) -> Any:
     if value.dtype.kind == "O":
         return [_convert(item, name, budget) for item in value.ravel(order="F")]
     if value.dtype.kind in "US":
-        return _as_text([str(row) for row in value.ravel(order="F")])
+        return join_rows([str(row) for row in value.ravel(order="F")])
     return value
-
-
-def _as_text(rows: list[str]) -> str | list[str]:
-    return "" if not rows else rows[0] if len(rows) == 1 else [row.rstrip() for row in rows]

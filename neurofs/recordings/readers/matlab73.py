@@ -15,32 +15,27 @@ import numpy as np
 import scipy.sparse
 
 from neurofs.ground.errors import InputError
-from neurofs.recordings.readers.h5files import check_size, get_child, open_h5, read_array
-from neurofs.recordings.readers.hdf5 import find_objects, refuse_damage
-from neurofs.recordings.readers.sizes import Budget, count_bytes
-from neurofs.recordings.readers.variables import LeftOut
+from neurofs.recordings.readers.h5files import (
+    as_text,
+    check_size,
+    get_child,
+    open_h5,
+    read_array,
+    read_content,
+)
+from neurofs.recordings.readers.hdf5 import find_objects
+from neurofs.recordings.readers.sizes import Budget
+from neurofs.recordings.readers.variables import LeftOut, join_rows, split_words
 
 __all__ = ["read_raw"]
 
 MAX_DEPTH = 20
-NUMERIC = {
-    "double",
-    "single",
-    "logical",
-    "int8",
-    "uint8",
-    "int16",
-    "uint16",
-    "int32",
-    "uint32",
-    "int64",
-    "uint64",
-}
+NUMERIC = split_words("double single logical int8 uint8 int16 uint16 int32 uint32 int64 uint64")
 
 
 def read_raw(path: Path) -> tuple[dict[str, Any], list[str]]:
     """Return the variables of a version 7.3 file as arrays, text, lists and dicts, and no notes."""
-    with open_h5(path) as file, refuse_damage():
+    with open_h5(path, free_layout=True) as file:
         find_objects(file)
         reader = _Reader(file)
         names = [name for name in file if not name.startswith("#")]
@@ -85,17 +80,18 @@ class _Reader:
         return [{f: columns[f][i] for f in columns} for i in range(lengths.pop())]
 
     def _read_dataset(self, item: h5py.Dataset, name: str, depth: int) -> Any:
-        check_size(item)
         kind = _class_of(item)
         if item.attrs.get("MATLAB_empty", 0):
             return self._read_empty(item, kind)
         if kind == "cell":
             return self._read_cells(item, name, depth)
-        if item.dtype.kind not in "biuf" or kind not in NUMERIC | {"char", ""}:
+        if item.dtype.kind not in "biuf" or kind not in (*NUMERIC, "char", ""):
             return LeftOut()
-        self.budget.take(name, count_bytes(item.shape, item.dtype.itemsize), item.id.get_storage_size())
-        array = read_array(item, name).T
-        return _as_text(array) if kind == "char" else array
+        check_size(item, self.budget)
+        array = read_content(item).T
+        if kind != "char":
+            return array
+        return join_rows(["".join(map(chr, row)) for row in np.atleast_2d(array)])
 
     def _read_empty(self, item: h5py.Dataset, kind: str) -> Any:
         if kind in ("cell", "struct"):
@@ -105,7 +101,7 @@ class _Reader:
 
     def _read_cells(self, item: h5py.Dataset, name: str, depth: int) -> list[Any]:
         """Return the cells in MATLAB's order, which is the order in which they are stored."""
-        check_size(item)
+        check_size(item, self.budget)
         if not _holds_references(item):
             raise InputError(name, "references to cells", f"{item.dtype} data", "Get a sound copy.")
         return [self.read(self._follow(ref, name), name, depth + 1) for ref in np.ravel(item[()])]
@@ -135,8 +131,7 @@ class _Reader:
 
 
 def _class_of(item: Any) -> str:
-    value = item.attrs.get("MATLAB_class", b"")
-    return value.decode("ascii", "replace") if isinstance(value, bytes) else str(value)
+    return as_text(item.attrs.get("MATLAB_class", ""))
 
 
 def _holds_references(item: h5py.Dataset) -> bool:
@@ -145,9 +140,3 @@ def _holds_references(item: h5py.Dataset) -> bool:
 
 def _is_reference_array(item: Any) -> bool:
     return isinstance(item, h5py.Dataset) and _holds_references(item) and "MATLAB_class" not in item.attrs
-
-
-def _as_text(codes: np.ndarray) -> str | list[str]:
-    """Return a char array as text, or as one text per row."""
-    rows = ["".join(map(chr, row)) for row in np.atleast_2d(codes)]
-    return rows[0] if len(rows) == 1 else [row.rstrip() for row in rows]

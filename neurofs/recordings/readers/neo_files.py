@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from neurofs.features.grid import TICK
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError, printable, quoted
+from neurofs.ground.files import hash_file
 from neurofs.recordings.readers.layout import interpret
 from neurofs.recordings.readers.sizes import Budget, count_bytes
 from neurofs.recordings.readers.variables import Variables, word
-from neurofs.recordings.recording import Recording
+from neurofs.recordings.recording import TICK, Recording
 
 __all__ = ["read"]
 
@@ -28,19 +28,8 @@ FASTEST = 2000.0
 """Samples per second above which a signal is taken for raw voltage."""
 
 _DAMAGE = (
-    OSError,
-    EOFError,
-    ValueError,
-    TypeError,
-    KeyError,
-    IndexError,
-    AttributeError,
-    AssertionError,
-    ArithmeticError,
-    RuntimeError,
-    MemoryError,
-    ImportError,
-    struct.error,
+    *(struct.error, OSError, EOFError, MemoryError, ImportError, RuntimeError),
+    *(ValueError, TypeError, LookupError, AttributeError, AssertionError, ArithmeticError),
 )
 
 
@@ -55,7 +44,8 @@ def read(path: Path, options: LoadOptions) -> Recording:
     chosen = {"spikes": options.spikes or "spikes"}
     if "trials.start" in values and options.trials and options.trial_unit is None:
         chosen["trial_unit"] = "time"
-    return interpret(Variables(values, options.model_copy(update=chosen), notes), name=path.stem)
+    variables = Variables(values, options.model_copy(update=chosen), notes)
+    return interpret(variables, path.stem, path.name, hash_file(path))
 
 
 def _read_segments(path: Path, notes: list[str]) -> list[Any]:

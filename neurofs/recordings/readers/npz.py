@@ -12,6 +12,7 @@ from numpy.lib import format as npy
 
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError, quoted
+from neurofs.ground.files import hash_file
 from neurofs.recordings.readers.layout import interpret
 from neurofs.recordings.readers.sizes import Budget, count_bytes
 from neurofs.recordings.readers.variables import Variables
@@ -26,7 +27,7 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedErro
 def read(path: Path, options: LoadOptions) -> Recording:
     """Return the recording in a NumPy archive."""
     values, notes = read_variables(path)
-    return interpret(Variables(values, options, notes), name=path.stem)
+    return interpret(Variables(values, options, notes), path.stem, path.name, hash_file(path))
 
 
 def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:

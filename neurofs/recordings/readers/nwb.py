@@ -17,6 +17,8 @@ import pandas as pd
 
 from neurofs.ground.config import LoadOptions, refuse_options
 from neurofs.ground.errors import InputError, printable
+from neurofs.ground.files import hash_file
+from neurofs.recordings.readers.bins import seconds_per_unit
 from neurofs.recordings.readers.h5files import (
     as_text,
     check_size,
@@ -25,40 +27,22 @@ from neurofs.recordings.readers.h5files import (
     open_h5,
     read_array,
     read_text,
+    where_in,
 )
-from neurofs.recordings.recording import Recording, Series, find_kept
+from neurofs.recordings.readers.variables import find_kept, require_name, split_words
+from neurofs.recordings.recording import Recording, Series
 
 __all__ = ["read"]
 
-OPTIONS = {
-    "name",
-    "behavior",
-    "circular",
-    "trials",
-    "exclude_channels",
-    "sort_spikes",
-    "time_unit",
-    "sampling_rate",
-}
+OPTIONS = split_words("name behavior circular trials exclude_channels sort_spikes time_unit sampling_rate")
 
-NOT_BEHAVIOR = {
-    "ElectricalSeries",
-    "SpikeEventSeries",
-    "DecompositionSeries",
-    "ImageSeries",
-    "ImageMaskSeries",
-    "IndexSeries",
-    "OpticalSeries",
-    "OnePhotonSeries",
-    "TwoPhotonSeries",
-    "RoiResponseSeries",
-    "PatchClampSeries",
-    "CurrentClampSeries",
-    "VoltageClampSeries",
-}
+NOT_BEHAVIOR = split_words(
+    "ElectricalSeries SpikeEventSeries DecompositionSeries ImageSeries ImageMaskSeries IndexSeries OpticalSeries "
+    "OnePhotonSeries TwoPhotonSeries RoiResponseSeries PatchClampSeries CurrentClampSeries VoltageClampSeries"
+)
 """Series types of the NWB core that hold signals or pictures, not behavior."""
 
-SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
+DAMAGED = "The file is damaged; write it again."
 
 
 def read(path: Path, options: LoadOptions) -> Recording:
@@ -68,7 +52,8 @@ def read(path: Path, options: LoadOptions) -> Recording:
         _check_version(file, path.name)
         notes: list[str] = []
         units = _get_units(file, path.name)
-        spikes = _read_spikes(units, _seconds(options), options.sort_spikes, notes)
+        seconds = seconds_per_unit(options.time_unit, options.sampling_rate)
+        spikes = _read_spikes(units, seconds, options.sort_spikes, notes)
         channels = _read_channels(file, units, len(spikes))
         kept = find_kept(channels["name"], options.exclude_channels)
         channels = channels.iloc[kept].reset_index(drop=True)
@@ -82,6 +67,8 @@ def read(path: Path, options: LoadOptions) -> Recording:
             trials=trials,
             channels=channels,
             observed=observed,
+            source=path.name,
+            source_hash=hash_file(path),
             notes=notes,
         )
 
@@ -102,19 +89,6 @@ def _get_units(file: h5py.File, name: str) -> h5py.Group:
     return units
 
 
-def _seconds(options: LoadOptions) -> float:
-    """Return the factor from the file's spike times to seconds; NWB says it is 1, some files lie."""
-    if options.time_unit == "samples":
-        if not options.sampling_rate:
-            raise InputError("time_unit samples", "a sampling rate", "none", "Add --sampling-rate.")
-        return 1.0 / options.sampling_rate
-    return SECONDS[options.time_unit or "s"]
-
-
-def _where(group: Any, name: str = "") -> str:
-    return f"{Path(group.file.filename).name}: {group.name}{'/' if name else ''}{name}"
-
-
 # Units
 
 
@@ -122,7 +96,7 @@ def _read_spikes(units: h5py.Group, seconds: float, sort: bool, notes: list[str]
     times = _ragged(units, "spike_times")
     if times is None:
         found = ", ".join(printable(name) for name in units) or "nothing"
-        raise InputError(_where(units), "a column spike_times", found, "The file has no spike times.")
+        raise InputError(where_in(units), "a column spike_times", found, "The file has no spike times.")
     if seconds != 1.0:
         times = [t * seconds for t in times]
         notes.append(f"spike times: multiplied by {seconds:g} to make seconds")
@@ -139,10 +113,9 @@ def _ragged(table: h5py.Group, name: str) -> list[np.ndarray] | None:
     if values is None:
         return None
     if index is None:
-        remedy = "The file is damaged; write it again."
-        raise InputError(_where(table, f"{name}_index"), "the index of a ragged column", "none", remedy)
-    flat = read_array(values, _where(table, name)).astype(np.float64, copy=False)
-    stops = read_array(index, _where(table, f"{name}_index")).astype(np.int64)
+        raise InputError(where_in(table, f"{name}_index"), "the index of a ragged column", "none", DAMAGED)
+    flat = read_array(values, where_in(table, name)).astype(np.float64, copy=False)
+    stops = read_array(index, where_in(table, f"{name}_index")).astype(np.int64)
     starts = np.concatenate([[0], stops])[:-1]
     if len(stops) and (np.any(stops < starts) or stops[-1] != len(flat)):
         found = (
@@ -150,12 +123,7 @@ def _ragged(table: h5py.Group, name: str) -> list[np.ndarray] | None:
             if np.all(stops >= starts)
             else "one that falls"
         )
-        raise InputError(
-            _where(table, f"{name}_index"),
-            "an index that rises to the end",
-            found,
-            "The file is damaged; write it again.",
-        )
+        raise InputError(where_in(table, f"{name}_index"), "an index that rises to the end", found, DAMAGED)
     return [flat[a:b] for a, b in zip(starts, stops, strict=True)]
 
 
@@ -163,10 +131,9 @@ def _read_channels(file: h5py.File, units: h5py.Group, n_units: int) -> pd.DataF
     """Return the plain columns of the units, and of the first electrode of each."""
     table = _plain_columns(units, n_units, skip={"spike_times", "obs_intervals", "electrodes"})
     ids = get_child(units, "id")
-    names = read_array(ids, _where(units, "id")) if ids is not None else np.arange(n_units)
+    names = read_array(ids, where_in(units, "id")) if ids is not None else np.arange(n_units)
     if len(names) != n_units:
-        remedy = "The file is damaged; write it again."
-        raise InputError(_where(units, "id"), f"{n_units} ids, one per unit", len(names), remedy)
+        raise InputError(where_in(units, "id"), f"{n_units} ids, one per unit", len(names), DAMAGED)
     table.insert(0, "name", [str(name) for name in names])
     if "unit_name" in table and table["unit_name"].is_unique:
         table["name"] = table.pop("unit_name").map(str)
@@ -183,7 +150,7 @@ def _join_electrodes(file: h5py.File, table: pd.DataFrame) -> pd.DataFrame:
     ids = get_child(group, "id") if isinstance(group, h5py.Group) else None
     if ids is None:
         return table
-    electrodes = _plain_columns(group, read_array(ids, _where(group, "id")).size, skip=set())
+    electrodes = _plain_columns(group, read_array(ids, where_in(group, "id")).size, skip=set())
     wanted = [c for c in electrodes if c not in table]
     rows = table["electrode"].to_numpy(dtype=float, na_value=np.nan)
     known = np.isfinite(rows) & (rows >= 0) & (rows < len(electrodes))
@@ -225,19 +192,19 @@ def _name_of(file: h5py.File, reference: Any) -> str:
 
 
 def _read_observed(
-    units: h5py.Group, channels: pd.DataFrame, kept: np.ndarray, notes: list[str]
+    units: h5py.Group, channels: pd.DataFrame, kept: list[int], notes: list[str]
 ) -> np.ndarray | None:
     """Return the intervals in which every unit was observed; None if the file does not say."""
     values = get_child(units, "obs_intervals")
-    if values is None or not len(kept):
+    if values is None or not kept:
         notes.append("observed: the file does not say when; taken from the first to the last spike")
         return None
     parts = _ragged(units, "obs_intervals") or []
-    n_units = int(kept.max(initial=-1)) + 1
-    if values.shape[1:] != (2,) or len(parts) < n_units:
+    if values.shape[1:] != (2,) or len(parts) <= max(kept):
         found = f"{len(parts)} units, values of shape {values.shape}"
-        remedy = "The file is damaged; write it again."
-        raise InputError(_where(units, "obs_intervals"), "start and stop times of each unit", found, remedy)
+        raise InputError(
+            where_in(units, "obs_intervals"), "start and stop times of each unit", found, DAMAGED
+        )
     parts = [parts[i] for i in kept]
     durations = np.array([float(np.sum(p[:, 1] - p[:, 0])) for p in parts])
     distinct = {p.tobytes(): p for p in parts}
@@ -253,7 +220,7 @@ def _read_observed(
         remedy = "Leave such units out with --exclude-channels."
         found = f"{total:.1f} s; unit {worst} was observed for {durations.min():.1f} s"
         expected = f"at least half of {durations.max():.1f} s observed in all units"
-        raise InputError(_where(units, "obs_intervals"), expected, found, remedy)
+        raise InputError(where_in(units, "obs_intervals"), expected, found, remedy)
     return observed
 
 
@@ -277,9 +244,10 @@ def _intersect(sets: list[np.ndarray]) -> np.ndarray:
 def _read_behavior(file: h5py.File, options: LoadOptions, notes: list[str]) -> dict[str, Series]:
     groups = list(_find_series(file))
     names = _short_names([group.name for group in groups])
-    wanted = set(options.behavior) or set(names)
-    _check_names("behavior", wanted, names)
-    _check_names("circular", set(options.circular), names)
+    for option, asked in (("--behavior", options.behavior), ("--circular", options.circular)):
+        for name in asked:
+            require_name(name, names, option, "a series of the file")
+    wanted = options.behavior or names
     behavior = {}
     for name, group in zip(names, groups, strict=True):
         if name in wanted:
@@ -287,15 +255,6 @@ def _read_behavior(file: h5py.File, options: LoadOptions, notes: list[str]) -> d
             if series is not None:
                 behavior[name] = series
     return behavior
-
-
-def _check_names(option: str, asked: set[str], names: list[str]) -> None:
-    unknown = sorted(asked - set(names))
-    if unknown:
-        known = ", ".join(printable(name) for name in names) or "none"
-        raise InputError(
-            f"{option} '{unknown[0]}'", "a series of the file", "no such series", f"It has: {known}."
-        )
 
 
 def _find_series(file: h5py.File) -> Iterator[h5py.Group]:
@@ -348,23 +307,22 @@ def _read_series(name: str, group: h5py.Group, circular: bool, notes: list[str])
         notes.append(f"series '{name}': degrees turned into radians")
     time = _read_times(group, len(values))
     if len(time) != len(values):
-        remedy = "The file is damaged; write it again."
         found = f"{len(time)} timestamps for {len(values)} samples"
-        raise InputError(_where(group), "one timestamp per sample", found, remedy)
+        raise InputError(where_in(group), "one timestamp per sample", found, DAMAGED)
     return Series(name, time, values, (), unit, circular)
 
 
 def _read_times(group: h5py.Group, n_samples: int) -> np.ndarray:
     timestamps = get_child(group, "timestamps")
     if timestamps is not None:
-        return read_array(timestamps, _where(group, "timestamps")).astype(np.float64, copy=False)
+        return read_array(timestamps, where_in(group, "timestamps")).astype(np.float64, copy=False)
     start = get_child(group, "starting_time")
-    first = read_array(start, _where(group, "starting_time"))
+    first = read_array(start, where_in(group, "starting_time"))
     rate = _number_attribute(start, "rate", 0.0)
     if not rate > 0 or np.ndim(first) > 0:
         found = f"rate {rate:g}, start of shape {np.shape(first)}"
         raise InputError(
-            _where(group, "starting_time"), "a time and a rate above 0 Hz", found, "Correct the file."
+            where_in(group, "starting_time"), "a time and a rate above 0 Hz", found, "Correct the file."
         )
     return float(first) + np.arange(n_samples) / rate
 
@@ -372,7 +330,7 @@ def _read_times(group: h5py.Group, n_samples: int) -> np.ndarray:
 def _number_attribute(dataset: h5py.Dataset, name: str, default: float) -> float:
     value = np.asarray(dataset.attrs.get(name, default))
     if value.size != 1 or value.dtype.kind not in "biuf":
-        where = f"{_where(dataset)}, attribute {name}"
+        where = f"{where_in(dataset)}, attribute {name}"
         raise InputError(where, "a number", as_text(value), "Correct it in the file.")
     return float(value.reshape(-1)[0])
 
@@ -389,12 +347,12 @@ def _read_trials(file: h5py.File) -> pd.DataFrame | None:
     if starts is None or get_child(group, "stop_time") is None:
         found = ", ".join(printable(name) for name in group) or "nothing"
         remedy = "Leave trials out with --no-trials."
-        raise InputError(_where(group), "columns start_time and stop_time", found, remedy)
-    starts = np.atleast_1d(read_array(starts, _where(group, "start_time")))
+        raise InputError(where_in(group), "columns start_time and stop_time", found, remedy)
+    starts = np.atleast_1d(read_array(starts, where_in(group, "start_time")))
     table = _plain_columns(group, len(starts), skip=set())
     if "stop_time" not in table:
-        stops = read_array(get_child(group, "stop_time"), _where(group, "stop_time"))
+        stops = read_array(get_child(group, "stop_time"), where_in(group, "stop_time"))
         remedy = "Leave trials out with --no-trials."
         found = f"{stops.size} stops for {len(starts)} starts"
-        raise InputError(_where(group), "one stop per start", found, remedy)
+        raise InputError(where_in(group), "one stop per start", found, remedy)
     return table.rename(columns={"start_time": "start", "stop_time": "stop"})

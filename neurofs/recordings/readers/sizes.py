@@ -1,4 +1,4 @@
-"""The bytes of a file: their hash, and the sizes it declares, checked before anything is allocated.
+"""The sizes that a file declares, checked before anything is allocated.
 
 A few bytes can declare a petabyte. `Budget` adds up what the parts of one file say they hold, and refuses
 what cannot be stored in the bytes that are there or does not fit into memory.
@@ -6,21 +6,19 @@ what cannot be stored in the bytes that are there or does not fit into memory.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 from collections.abc import Iterable
-from pathlib import Path
 
 from neurofs.ground.errors import InputError
 
-__all__ = ["Budget", "count_bytes", "hash_file", "memory_size"]
+__all__ = ["Budget", "count_bytes", "memory_size"]
 
 HARMLESS = 64 * 2**20
 """Bytes that one part may hold whatever it takes on disk: constant data compress without limit."""
 
-MAX_RATIO = 1100
-"""Bytes in memory per byte on disk; deflate reaches 1032 at most."""
+MAX_RATIO = 2000
+"""Bytes in memory per byte on disk; deflate reaches 1032, and no lossless filter of HDF5 more than this."""
 
 MAX_PARTS = 2_000_000
 """Arrays, cells and fields in one file."""
@@ -74,16 +72,6 @@ def count_bytes(shape: Iterable[int], itemsize: int) -> int:
     8000000000000000000
     """
     return math.prod(int(n) for n in shape) * itemsize
-
-
-def hash_file(*paths: Path) -> str:
-    """Return the SHA-256 of the content of files, one after the other."""
-    digest = hashlib.sha256()
-    for path in paths:
-        with path.open("rb") as stream:
-            while block := stream.read(2**20):
-                digest.update(block)
-    return digest.hexdigest()
 
 
 def memory_size() -> int:

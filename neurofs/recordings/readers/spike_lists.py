@@ -9,79 +9,67 @@ import pandas as pd
 
 from neurofs.ground.errors import InputError, printable, quoted
 from neurofs.recordings.readers.bins import read_seconds_per_unit
-from neurofs.recordings.readers.variables import Variables, describe, is_numeric, is_texts, word, words_of
+from neurofs.recordings.readers.variables import (
+    Variables,
+    describe,
+    has_size,
+    is_line,
+    is_number,
+    is_numeric,
+    is_texts,
+    split_words,
+    word,
+    words_of,
+)
 
 __all__ = [
     "SPIKE_WORDS",
-    "expand_unit_structs",
+    "expand_channel_structs",
     "find_channel_names",
     "find_spikes",
     "is_ragged",
     "read_spikes",
 ]
 
-SPIKE_WORDS = (
-    *("spiketimes", "spikes", "spiketrains", "spiketrain", "units", "unit", "neurons", "unitspiketimes"),
-    *("timestamps", "ts"),
+SPIKE_WORDS = split_words(
+    "spiketimes spikes spiketrains spiketrain units unit neurons unitspiketimes timestamps ts"
 )
-CHANNEL_WORDS = (
-    *(
-        "spikechannels",
-        "spikechannel",
-        "spikeclusters",
-        "spikeclusterids",
-        "clusters",
-        "cluids",
-        "spikeunits",
-    ),
-    *("channelofspike", "unitofspike"),
+CHANNEL_WORDS = split_words(
+    "spikechannels spikechannel spikeclusters spikeclusterids clusters cluids spikeunits channelofspike "
+    "unitofspike"
 )
 UNIT_FIELDS = ("ts", "times", "timestamps", "spiketimes", "spiketrain", "spikes")
 LARGE = 1000
 """Whole numbers above this are no likely seconds."""
 
 INDEX_ENDS = ("_index", "_ends")
-NAME_WORDS = (
-    *(
-        "channelnames",
-        "channelname",
-        "unitnames",
-        "unitname",
-        "channelids",
-        "unitids",
-        "neuronnames",
-        "labels",
-    ),
-)
+NAME_WORDS = split_words("channelnames channelname unitnames unitname channelids unitids neuronnames labels")
 
 
 def is_ragged(value: Any) -> bool:
     """Tell whether a value is a list of number lists, one per channel."""
-    return isinstance(value, list) and bool(value) and all(_is_line(item) for item in value)
+    return isinstance(value, list) and bool(value) and all(_is_spike_list(item) for item in value)
 
 
-def _is_line(item: Any) -> bool:
+def _is_spike_list(item: Any) -> bool:
+    """Tell whether a value is a list of numbers, be it of one or none."""
     return is_numeric(item) and sum(n > 1 for n in item.shape) <= 1
-
-
-def _is_flat(value: Any) -> bool:
-    return is_numeric(value) and value.size > 1 and sum(n > 1 for n in value.shape) == 1
 
 
 def find_spikes(v: Variables) -> list[str]:
     """Return the variables, or groups of variables, that could hold spike times."""
-    by_name = v.find(SPIKE_WORDS, lambda value: is_ragged(value))
-    flat = [n for n in v.find(SPIKE_WORDS, _is_flat) if _has_channels(v, n) or "spike" in word(n)]
+    by_name = v.find(SPIKE_WORDS, is_ragged)
+    flat = [n for n in v.find(SPIKE_WORDS, is_line) if _has_channels(v, n) or "spike" in word(n)]
     return by_name + flat + [g for g in _groups(v) if word(g) in SPIKE_WORDS]
 
 
-def expand_unit_structs(v: Variables) -> None:
-    """Turn an array of structs with one entry per unit into a list of spike times and a channel table."""
+def expand_channel_structs(v: Variables) -> None:
+    """Turn an array of structs with one entry per channel into a list of spike times and a channel table."""
     for name, entries in list(v.values.items()):
         if not isinstance(entries, list) or not entries or not all(isinstance(e, dict) for e in entries):
             continue
         fields = [
-            f for f in entries[0] if word(f) in UNIT_FIELDS and all(_is_line(e.get(f)) for e in entries)
+            f for f in entries[0] if word(f) in UNIT_FIELDS and all(_is_spike_list(e.get(f)) for e in entries)
         ]
         if len(fields) != 1:
             continue
@@ -97,7 +85,7 @@ def _scalar_column(values: list[Any]) -> Any:
     """Return one number or text per entry as a column, or None if some entry is neither."""
     if all(isinstance(value, str) for value in values):
         return values
-    if all(is_numeric(value) and value.size == 1 for value in values):
+    if all(is_number(value) for value in values):
         return np.array([value.reshape(-1)[0] for value in values])
     return None
 
@@ -105,7 +93,7 @@ def _scalar_column(values: list[Any]) -> Any:
 def _groups(v: Variables) -> list[str]:
     """Return the structs whose fields are all number lists."""
     parents = {name.rsplit(".", 1)[0] for name in v.values if "." in name}
-    return sorted(p for p in parents if all(_is_line(v.values[n]) for n in _members(v, p)))
+    return sorted(p for p in parents if all(_is_spike_list(v.values[n]) for n in _members(v, p)))
 
 
 def _members(v: Variables, group: str) -> list[str]:
@@ -115,11 +103,7 @@ def _members(v: Variables, group: str) -> list[str]:
 def _has_channels(v: Variables, name: str) -> bool:
     size = v.values[name].size
     beside = any(is_numeric(v.values.get(name + end)) for end in INDEX_ENDS)
-    return beside or bool(v.find(CHANNEL_WORDS, lambda value: _per_spike(value, size)))
-
-
-def _per_spike(value: Any, size: int) -> bool:
-    return (is_numeric(value) and value.size == size) or (is_texts(value) and len(value) == size)
+    return beside or bool(v.find(CHANNEL_WORDS, lambda value: has_size(value, size)))
 
 
 def read_spikes(v: Variables, name: str) -> tuple[list[np.ndarray], list[str] | None]:
@@ -141,7 +125,7 @@ def _read_lists(v: Variables, name: str) -> tuple[list[np.ndarray], list[str] | 
     v.use(name)
     if is_ragged(value):
         return value, None
-    if not _is_line(value):
+    if not _is_spike_list(value):
         raise InputError(
             quoted(name),
             "a list of spike times per channel, or one long list",
@@ -156,7 +140,7 @@ def _split(v: Variables, name: str, times: np.ndarray) -> tuple[list[np.ndarray]
     for end in INDEX_ENDS:
         if v.options.spike_channels is None and is_numeric(v.values.get(name + end)):
             return _split_at(v.vector(v.use(name + end)), times, name + end), None
-    labels = v.find_one("spike_channels", CHANNEL_WORDS, lambda value: _per_spike(value, len(times)))
+    labels = v.find_one("spike_channels", CHANNEL_WORDS, lambda value: has_size(value, len(times)))
     if labels is None:
         _refuse_counts(name, times)
         v.note(f"spikes: {quoted(name)} read as one channel; no variable says the channel of each spike")
@@ -210,8 +194,7 @@ def _label(value: Any) -> str:
 def _split_by_number(
     v: Variables, name: str, times: np.ndarray, labels: np.ndarray, n_channels: int
 ) -> list[np.ndarray]:
-    asked = v.ask("index_base")
-    base = v.index_base if asked is None else asked
+    base = v.ask_index_base()
     v.note(f"channels: numbered from {base} in {quoted(name)}")
     bad = (labels < base) | (labels >= n_channels + base)
     if labels.dtype.kind == "f":
@@ -249,7 +232,7 @@ def find_channel_names(v: Variables) -> tuple[str, list[str]] | None:
 def _guess_channel_names(v: Variables) -> str | None:
     """Return the variable known by a word for channel names; asking twice gives the same answer."""
     known = [n for n in v.values if words_of(n) & set(NAME_WORDS)]
-    return next((n for n in known if is_texts(v.values[n]) or _is_flat(v.values[n])), None)
+    return next((n for n in known if is_texts(v.values[n]) or is_line(v.values[n])), None)
 
 
 def _read_unit(v: Variables, name: str, lists: list[np.ndarray]) -> float:

@@ -22,7 +22,9 @@ from neurofs.recordings.readers.variables import (
     Variables,
     describe,
     flag,
+    is_number,
     is_numeric,
+    is_table,
     is_text,
     listed,
     require_name,
@@ -44,6 +46,10 @@ class Trials:
     def where(self, i: int) -> str:
         """Return how a message names trial `i`."""
         return f"trial {i + self.base}"
+
+    def require(self, name: str, key: str) -> str:
+        """Return `name` if there is such a field, else say which there are."""
+        return require_name(name, self.fields, flag(key), "a field of the trials")
 
     def find(self, keep: Any) -> list[str]:
         """Return the fields all of whose values pass a test."""
@@ -79,12 +85,8 @@ def _spike_fields(trials: Trials) -> list[str]:
 
 
 def _is_wide(value: Any) -> bool:
-    """Tell whether a value has time and channels; a mere list would be the spike times of a unit."""
-    return _is_table(value) and min(value.shape) > 1
-
-
-def _is_table(value: Any) -> bool:
-    return is_numeric(value) and value.ndim == 2 and value.size > 1
+    """Tell whether a value has time and channels; a mere list would be the spike times of a channel."""
+    return is_table(value) and min(value.shape) > 1
 
 
 def read_trial_structs(v: Variables, name: str) -> dict[str, Any]:
@@ -112,7 +114,7 @@ def _choose_fields(v: Variables, trials: Trials, name: str) -> list[str]:
                 f"Choose with --spikes {printable(lists[0])} or --counts {printable(tables[0])}.",
             )
         return fields
-    return [require_name(wanted.removeprefix(f"{name}."), trials.fields, flag(key), "a field of the trials")]
+    return [trials.require(wanted.removeprefix(f"{name}."), key)]
 
 
 def _read_counts(v: Variables, trials: Trials, fields: list[str]) -> dict[str, Any]:
@@ -133,7 +135,7 @@ def _orient(v: Variables, trials: Trials, name: str) -> list[np.ndarray]:
     """Return the counts of each trial as (time, channel): the channels stay the same number."""
     tables = trials.fields[name]
     for i, table in enumerate(tables):
-        if not _is_table(table):
+        if not is_table(table):
             raise InputError(
                 f"{trials.where(i)}: {quoted(name)}",
                 "counts",
@@ -163,7 +165,7 @@ def _orient(v: Variables, trials: Trials, name: str) -> list[np.ndarray]:
 def _orient_by_kinematics(trials: Trials, name: str) -> str:
     """Return which axis is time: the length that all counts and kinematics of a trial share."""
     shape = trials.fields[name][0].shape
-    others = [trials.fields[n][0] for n in trials.find(_is_table) if word(n) in BEHAVIOR_WORDS]
+    others = [trials.fields[n][0] for n in trials.find(is_table) if word(n) in BEHAVIOR_WORDS]
     others += [trials.fields[n][0] for n in _spike_fields(trials) if is_numeric(trials.fields[n][0])]
     fits = [len(others) > 1 and all(length in other.shape for other in others) for length in shape]
     if fits[0] == fits[1] or shape[0] == shape[1]:
@@ -189,7 +191,7 @@ def _check_rows(trials: Trials, name: str, lengths: list[int], other: str, n_row
 
 def _read_width(v: Variables, trials: Trials) -> float:
     stated = find_bin_width(v)
-    name = next((n for n in trials.find(_is_scalar) if word(n) in WIDTH_WORDS), None)
+    name = next((n for n in trials.find(is_number) if word(n) in WIDTH_WORDS), None)
     if stated is None and name is not None:
         widths = {float(value.reshape(-1)[0]) for value in trials.fields.pop(name)}
         if len(widths) > 1:
@@ -203,10 +205,6 @@ def _read_width(v: Variables, trials: Trials) -> float:
         raise InputError("trials", "a bin width", "none", "Say it with --counts-bin-width (seconds).")
     check_width(*stated)
     return stated[0]
-
-
-def _is_scalar(value: Any) -> bool:
-    return is_numeric(value) and value.size == 1
 
 
 def _channels(trials: Trials, sizes: dict[str, int]) -> pd.DataFrame:
@@ -225,12 +223,7 @@ def _channels(trials: Trials, sizes: dict[str, int]) -> pd.DataFrame:
 
 
 def _read_rest(
-    v: Variables,
-    trials: Trials,
-    fields: list[str],
-    edges: np.ndarray,
-    n_rows: np.ndarray,
-    width: float,
+    v: Variables, trials: Trials, fields: list[str], edges: np.ndarray, n_rows: np.ndarray, width: float
 ) -> dict[str, Any]:
     """Return behavior and trials; `edges` are the starts of the trials, and the end of the last."""
     starts, stops = edges[:-1], edges[1:]
@@ -251,7 +244,7 @@ def _read_rest(
 def _behavior_tables(
     v: Variables, trials: Trials, fields: list[str], n_rows: np.ndarray
 ) -> dict[str, list[np.ndarray]]:
-    named = [require_name(n, trials.fields, "--behavior", "a field of the trials") for n in v.ask("behavior")]
+    named = [trials.require(name, "behavior") for name in v.ask("behavior")]
     guessed = [n for n in trials.find(is_numeric) if n not in fields and word(n) not in TIME_WORDS]
     tables = {}
     for name in named or guessed:
@@ -277,8 +270,7 @@ def _events(
     v: Variables, trials: Trials, starts: np.ndarray, n_rows: np.ndarray, width: float
 ) -> dict[str, np.ndarray]:
     """Return the times of the `idx_…` fields; events outside their trial are missing, and that is noted."""
-    asked = v.ask("index_base")
-    base = v.index_base if asked is None else asked
+    base = v.ask_index_base()
     columns: dict[str, np.ndarray] = {}
     outside = 0
     for name in [n for n in trials.fields if n.startswith("idx_")]:
@@ -301,9 +293,7 @@ def _events(
 
 def _conditions(v: Variables, trials: Trials, taken: set[str]) -> dict[str, list[Any]]:
     """Return the fields with one number or text per trial; an empty one is missing."""
-    named = [
-        require_name(n, trials.fields, "--conditions", "a field of the trials") for n in v.ask("conditions")
-    ]
+    named = [trials.require(name, "conditions") for name in v.ask("conditions")]
     columns = {}
     for name in named or trials.fields:
         if name in taken or name in ("start", "stop") or name.startswith("idx_"):
@@ -335,7 +325,7 @@ def _read_times(v: Variables, trials: Trials, fields: list[str]) -> dict[str, An
 
 def _count_rows(v: Variables, trials: Trials, fields: list[str]) -> np.ndarray:
     """Return the number of behavior samples of each trial, which is what says how long it lasts."""
-    names = list(v.options.behavior) or [n for n in trials.find(_is_table) if word(n) in BEHAVIOR_WORDS]
+    names = list(v.options.behavior) or [n for n in trials.find(is_table) if word(n) in BEHAVIOR_WORDS]
     name = next((n for n in names if n in trials.fields and n not in fields), None)
     if name is None:
         raise InputError(

@@ -9,41 +9,34 @@ import pandas as pd
 
 from neurofs.ground.errors import InputError, quoted
 from neurofs.recordings.readers.behavior import fit_table, keeps_own_clock
-from neurofs.recordings.readers.bins import Bins, read_seconds_per_unit
-from neurofs.recordings.readers.variables import Variables, describe, flag, is_numeric, is_texts, listed, word
+from neurofs.recordings.readers.bins import Bins, check_increasing, read_seconds_per_unit
+from neurofs.recordings.readers.variables import (
+    Variables,
+    describe,
+    flag,
+    has_size,
+    is_numeric,
+    is_texts,
+    listed,
+    split_words,
+    word,
+)
 from neurofs.recordings.recording import default_columns
 
 __all__ = ["LABEL_WORDS", "add_conditions", "read_trials"]
 
 LABEL_WORDS = ("trial", "trialid", "trialids", "trialnumber", "trialnum", "trialindex", "trialno", "trials")
-START_WORDS = (
-    *("trialstart", "trialstarts", "trialstarttime", "trialstarttimes", "startbins", "startbin"),
-    *(
-        "trialstartbins",
-        "trialsstart",
-        "trialsstarttime",
-        "trialonset",
-        "trialonsets",
-        "starttime",
-        "starttimes",
-    ),
+START_WORDS = split_words(
+    "trialstart trialstarts trialstarttime trialstarttimes startbins startbin trialstartbins trialsstart "
+    "trialsstarttime trialonset trialonsets starttime starttimes"
 )
 MAX_COLUMNS = 16
 """Columns of a table that is taken for conditions."""
 
-STOP_WORDS = (
-    *("trialstop", "trialstops", "trialend", "trialends", "trialstoptime", "trialstoptimes", "trialendtime"),
-    *("trialendtimes", "stopbins", "endbins", "stopbin", "endbin", "trialstopbins", "trialendbins"),
-    *(
-        "trialsstop",
-        "trialsend",
-        "trialsstoptime",
-        "trialsendtime",
-        "stoptime",
-        "stoptimes",
-        "endtime",
-        "endtimes",
-    ),
+STOP_WORDS = split_words(
+    "trialstop trialstops trialend trialends trialstoptime trialstoptimes trialendtime trialendtimes "
+    "stopbins endbins stopbin endbin trialstopbins trialendbins trialsstop trialsend trialsstoptime "
+    "trialsendtime stoptime stoptimes endtime endtimes"
 )
 
 
@@ -55,17 +48,11 @@ def read_trials(v: Variables, bins: Bins | None, stop: float) -> pd.DataFrame | 
     if not v.ask("trials"):
         return None
     if bins is not None:
-        name = v.find_one("trial", LABEL_WORDS, lambda value: _is_per_row(value, bins.n_rows))
+        name = v.find_one("trial", LABEL_WORDS, lambda value: has_size(value, bins.n_rows))
         if name is not None:
             return _trials_from_labels(v, name, bins)
     name = v.find_one("trial_start", START_WORDS, lambda value: is_numeric(value) and value.size > 0)
     return _trials_from_starts(v, name, bins, stop) if name is not None else None
-
-
-def _is_per_row(value: Any, n_rows: int) -> bool:
-    if is_texts(value):
-        return len(value) == n_rows
-    return is_numeric(value) and value.size == n_rows
 
 
 def _trials_from_labels(v: Variables, name: str, bins: Bins) -> pd.DataFrame | None:
@@ -139,7 +126,7 @@ def _trials_from_starts(v: Variables, name: str, bins: Bins | None, stop: float)
         per_unit = read_seconds_per_unit(v)
         starts, stops = starts * per_unit, None if stops is None else stops * per_unit
     if stops is None:
-        _check_order(name, starts)
+        check_increasing(name, starts, "starts", "Sort them, or give the ends too with --trial-stop.")
         stops = np.append(starts[1:], max(stop, np.nextafter(starts[-1], np.inf)))
         v.note(
             f"trials: {len(starts)} from {quoted(name)}; each ends where the next begins, the last at the end"
@@ -147,18 +134,6 @@ def _trials_from_starts(v: Variables, name: str, bins: Bins | None, stop: float)
     else:
         v.note(f"trials: {len(starts)} from {quoted(name)} to {quoted(stop_name)}")
     return pd.DataFrame({"start": starts, "stop": stops})
-
-
-def _check_order(name: str, starts: np.ndarray) -> None:
-    falls = np.flatnonzero(np.diff(starts) <= 0)
-    if len(falls):
-        i = falls[0]
-        raise InputError(
-            quoted(name),
-            "starts that increase",
-            f"{starts[i + 1]:g} after {starts[i]:g}",
-            "Sort them, or give the ends too with --trial-stop.",
-        )
 
 
 def _starts_are_bins(v: Variables, name: str, starts: np.ndarray, bins: Bins | None) -> bool:
@@ -182,15 +157,9 @@ def _starts_are_bins(v: Variables, name: str, starts: np.ndarray, bins: Bins | N
 
 
 def _bins_to_times(
-    v: Variables,
-    name: str,
-    starts: np.ndarray,
-    stop_name: str | None,
-    stops: np.ndarray | None,
-    bins: Bins,
+    v: Variables, name: str, starts: np.ndarray, stop_name: str | None, stops: np.ndarray | None, bins: Bins
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    asked = v.ask("index_base")
-    base = v.index_base if asked is None else asked
+    base = v.ask_index_base()
     v.note(f"trials: bins of {quoted(name)} are numbered from {base}")
     rows = _check_rows(name, starts - base, bins.n_rows - 1, base)
     if stops is None:
@@ -282,7 +251,7 @@ def _per_trial(v: Variables, name: str, n_trials: int) -> dict[str, Any] | None:
 
 def _per_bin(v: Variables, name: str, trials: pd.DataFrame, bins: Bins | None) -> dict[str, Any] | None:
     value = v.values[name]
-    if bins is None or not _is_per_row(value, bins.n_rows):
+    if bins is None or not has_size(value, bins.n_rows):
         return None
     trial_of_row = _find_trials(trials, bins.centers)
     inside = trial_of_row >= 0

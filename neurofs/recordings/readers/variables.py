@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from neurofs.ground.config import LoadOptions
+from neurofs.ground.config import LoadOptions, given_options
 from neurofs.ground.errors import InputError, printable, quoted
 
 __all__ = [
@@ -23,25 +23,39 @@ __all__ = [
     "Variables",
     "describe",
     "drop_left_out",
+    "find_kept",
     "flag",
     "flatten",
+    "has_size",
+    "is_line",
+    "is_number",
     "is_numeric",
+    "is_table",
     "is_text",
     "is_texts",
+    "join_rows",
     "listed",
     "require_name",
+    "split_words",
     "word",
     "words_of",
 ]
 
-MAX_LISTED = 12
 
+def listed(names: Iterable[object], most: int = 12) -> str:
+    """Return names as one readable list, cut after a dozen.
 
-def listed(names: Iterable[object]) -> str:
-    """Return names as one readable list, cut after a dozen."""
+    >>> listed("abc", most=2)
+    'a, b and 1 more'
+    """
     shown = [printable(name) for name in names]
-    more = f" and {len(shown) - MAX_LISTED} more" if len(shown) > MAX_LISTED else ""
-    return (", ".join(shown[:MAX_LISTED]) or "none") + more
+    more = f" and {len(shown) - most} more" if len(shown) > most else ""
+    return (", ".join(shown[:most]) or "none") + more
+
+
+def split_words(text: str) -> tuple[str, ...]:
+    """Return the words of a text, such as the names by which a variable is known, the surest first."""
+    return tuple(text.split())
 
 
 def word(name: str) -> str:
@@ -87,9 +101,35 @@ def require_name(name: str, known: Iterable[str], option: str, kind: str) -> str
     raise InputError(f"{option} {name}", kind, "no such name", f"{hint}There are: {listed(known)}.")
 
 
+def find_kept(names: Iterable[str], excluded: Iterable[str]) -> list[int]:
+    """Return the positions of the channels that are not excluded; every excluded name must exist.
+
+    >>> find_kept(["a", "b", "c"], ["b"])
+    [0, 2]
+    """
+    known = list(names)
+    unwanted = {require_name(name, known, "--exclude-channels", "a channel") for name in excluded}
+    return [i for i, name in enumerate(known) if name not in unwanted]
+
+
 def is_numeric(value: Any) -> bool:
     """Tell whether a value is an array of real numbers."""
     return isinstance(value, np.ndarray) and value.dtype.kind in "buif"
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value is one number."""
+    return is_numeric(value) and value.size == 1
+
+
+def is_line(value: Any) -> bool:
+    """Tell whether a value is a list of several numbers, as a time vector is."""
+    return is_numeric(value) and value.size > 1 and value.size == max(value.shape)
+
+
+def is_table(value: Any) -> bool:
+    """Tell whether a value is numbers with two axes, as counts are."""
+    return is_numeric(value) and value.ndim == 2 and value.size > 1
 
 
 def is_text(value: Any) -> bool:
@@ -102,6 +142,11 @@ def is_texts(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
 
 
+def has_size(value: Any, size: int) -> bool:
+    """Tell whether a value is this many numbers or texts."""
+    return (is_numeric(value) and value.size == size) or (is_texts(value) and len(value) == size)
+
+
 def flatten(value: Any, name: str, into: dict[str, Any]) -> None:
     """Put `value` into a flat mapping; the fields of a struct become names with dots."""
     if isinstance(value, dict):
@@ -109,6 +154,11 @@ def flatten(value: Any, name: str, into: dict[str, Any]) -> None:
             flatten(item, f"{name}.{key}" if name else str(key), into)
     else:
         into[name] = value
+
+
+def join_rows(rows: list[str]) -> str | list[str]:
+    """Return the rows of a char array of MATLAB as text, or as one text per row."""
+    return "".join(rows) if len(rows) < 2 else [row.rstrip() for row in rows]
 
 
 class LeftOut:
@@ -149,6 +199,11 @@ class Variables:
         """Return an option; it now counts as having had its effect."""
         self._asked.add(key)
         return getattr(self.options, key)
+
+    def ask_index_base(self) -> int:
+        """Return the number of the first bin or channel: as the user says, else as is usual in such files."""
+        asked = self.ask("index_base")
+        return self.index_base if asked is None else int(asked)
 
     def named(self, key: str) -> str | None:
         """Return the variable that the user named with option `key`, which must exist."""
@@ -226,9 +281,8 @@ class Variables:
 
     def refuse_unused_options(self) -> None:
         """Raise if an option was given that had no effect on this file."""
-        for key, field in type(self.options).model_fields.items():
-            value = getattr(self.options, key)
-            if key not in self._asked and value != field.default:
+        for key, value in given_options(self.options).items():
+            if key not in self._asked:
                 raise InputError(
                     flag(key) if isinstance(value, bool) else f"{flag(key)} {value}",
                     "an option that applies to this file",

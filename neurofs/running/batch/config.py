@@ -33,54 +33,60 @@ from __future__ import annotations
 
 import difflib
 import glob
+import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from neurofs.ground.config import RunOptions, given_options, make_options, read_session_file, read_toml
+from neurofs.comparison.store import TaskStore
+from neurofs.ground.config import (
+    Options,
+    RunOptions,
+    given_options,
+    make_options,
+    read_session_file,
+    read_toml,
+)
 from neurofs.ground.errors import NeurofsError, UsageError, printable, quoted
 
 __all__ = [
     "BatchConfig",
     "ClaimOptions",
     "ClusterOptions",
-    "Planned",
+    "Session",
     "SimulateOptions",
     "name_folder",
+    "place_sessions",
     "plan_sessions",
     "read_batch_file",
 ]
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
-
-
-class BatchOptions(_Section):
+class BatchOptions(Options):
     """The batch as a whole."""
 
     name: str | None = Field(None, description="Title of the index; the name of the file by default.")
     out: str | None = Field(None, description="Folder of all results.")
 
 
-class SimulateOptions(_Section):
+class SimulateOptions(Options):
     """Simulated sessions: the settings of ``neurofs simulate``, and how many."""
 
     name: str = Field("day", description="Beginning of the names; a number follows if there are several.")
     n_sessions: int = Field(1, ge=1, le=1000, description="Sessions, with the seeds seed, seed + 1, …")
     n_trials: int = Field(100, ge=1, description="Reaches.")
     n_electrodes: int = Field(16, ge=1, description="Electrodes with 4 channels each.")
-    bursts: bool = Field(True, description="Let a third of the units burst.")
+    bursts: bool = Field(True, description="Let a third of the channels burst.")
     drift: float = Field(0.2, ge=0, description="SD of the slow drift of log rates.")
     noise: bool = Field(False, description="Make the spikes independent of the movement.")
     seed: int = Field(0, ge=0, description="Seed of the first session.")
 
 
-class ClusterOptions(_Section):
+class ClusterOptions(Options):
     """Workers that a queueing system starts."""
 
     kind: Literal["slurm", "pbs", "lsf", "sge", "htcondor"]
@@ -95,7 +101,7 @@ class ClusterOptions(_Section):
     )
 
 
-class ClaimOptions(_Section):
+class ClaimOptions(Options):
     """Published claims to check on the finished sessions."""
 
     navot2005: bool = Field(False, description="The claims of the RGS paper about motor cortex.")
@@ -187,7 +193,7 @@ def _check_session(values: Mapping[str, Any], defaults: Mapping[str, Any], where
 
 
 def _merge(*parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all keys, later ones first; the settings of selectors are merged selector by selector."""
+    """Return the keys of all parts; later parts overrule earlier ones, in settings selector by selector."""
     merged: dict[str, Any] = {}
     for part in parts:
         settings = {**merged.get("settings", {}), **part.get("settings", {})}
@@ -199,31 +205,47 @@ def _merge(*parts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Planned:
-    """One session of a batch: its name, its folder's name, and its options or why it has none."""
+class Session:
+    """One session of a batch, with its run folder; `reason` says why it cannot be run, if its session file is bad.
+
+    The file of a session that is to be simulated is written when it is first needed.
+    """
 
     name: str
-    folder: str
-    options: RunOptions | None
-    problem: str | None = None
+    folder: Path
+    options: RunOptions
+    reason: str | None = None
     simulate: SimulateOptions | None = None
 
+    @property
+    def store(self) -> TaskStore:
+        """Where the results of its tasks are."""
+        return TaskStore(self.folder / "tasks")
 
-def plan_sessions(config: BatchConfig) -> list[Planned]:
-    """Return the sessions of a batch, in the order of the file; those of a pattern by name."""
-    sessions = [
-        *(planned for entry in config.sessions for planned in _plan_entry(config, entry)),
-        *(planned for entry in config.simulate for planned in _plan_simulated(config, entry)),
-    ]
-    _check_names(config, sessions)
+
+def place_sessions(runs: Sequence[RunOptions], out: Path) -> list[Session]:
+    """Return sessions that are given by their options, each with a folder in `out`."""
+    names = [options.name or Path(str(options.file)).stem for options in runs]
+    sessions = [Session(n, out / name_folder(n), options) for n, options in zip(names, runs, strict=True)]
+    _check_folders(sessions, "Decode them one by one, with --out or --name.")
     return sessions
 
 
-def _plan_entry(config: BatchConfig, entry: dict[str, Any]) -> Iterator[Planned]:
+def plan_sessions(config: BatchConfig, out: Path) -> list[Session]:
+    """Return the sessions of a batch, in the order of the file; those of a pattern by name."""
+    sessions = [
+        *(session for entry in config.sessions for session in _plan_entry(config, entry, out)),
+        *(session for entry in config.simulate for session in _plan_simulated(config, entry, out)),
+    ]
+    _check_folders(sessions, "Give each a name of its own with name = …", f"{printable(config.path.name)}: ")
+    return sessions
+
+
+def _plan_entry(config: BatchConfig, entry: dict[str, Any], out: Path) -> Iterator[Session]:
     """Yield the sessions of the file, or of the files that match a pattern."""
     base, pattern = config.path.resolve().parent, str(entry["file"])
     if not glob.has_magic(pattern):
-        yield _plan_file(config, entry, base / pattern)
+        yield _plan_file(config, entry, base / pattern, out)
         return
     if "name" in entry:
         raise UsageError(
@@ -236,10 +258,10 @@ def _plan_entry(config: BatchConfig, entry: dict[str, Any]) -> Iterator[Planned]
             "Check the path, or remove the session."
         )
     for file in found:
-        yield _plan_file(config, entry, base / file)
+        yield _plan_file(config, entry, base / file, out)
 
 
-def _plan_file(config: BatchConfig, entry: dict[str, Any], path: Path) -> Planned:
+def _plan_file(config: BatchConfig, entry: dict[str, Any], path: Path, out: Path) -> Session:
     """Plan one file; a session file that cannot be read costs its session only."""
     name = str(entry.get("name", path.stem))
     own: dict[str, Any] = {}
@@ -247,32 +269,37 @@ def _plan_file(config: BatchConfig, entry: dict[str, Any], path: Path) -> Planne
         try:
             path, options = read_session_file(path)
         except NeurofsError as error:
-            return Planned(name, name_folder(name), None, str(error))
+            return Session(name, _place(out, name), RunOptions(), str(error))
         own = given_options(options)
         name = str(entry.get("name", own.get("name", name)))
     values = _merge(config.defaults, own, entry) | {"file": str(path.resolve()), "name": name}
-    return Planned(name, name_folder(name), make_options(RunOptions, values, printable(config.path.name)))
+    return Session(name, _place(out, name), make_options(RunOptions, values, printable(config.path.name)))
 
 
-def _plan_simulated(config: BatchConfig, entry: SimulateOptions) -> Iterator[Planned]:
-    """Yield the simulated sessions of an entry; their files are known once the output folder is."""
+def _plan_simulated(config: BatchConfig, entry: SimulateOptions, out: Path) -> Iterator[Session]:
+    """Yield the simulated sessions of an entry; the names of their files tell their settings apart."""
     for number in range(entry.n_sessions):
         name = entry.name if entry.n_sessions == 1 else f"{entry.name}{number + 1}"
         one = entry.model_copy(update={"name": name, "n_sessions": 1, "seed": entry.seed + number})
-        options = make_options(RunOptions, {**config.defaults, "name": name}, printable(config.path.name))
-        yield Planned(name, name_folder(name), options, simulate=one)
+        digest = hashlib.sha256(one.model_dump_json().encode()).hexdigest()[:8]
+        file = (out / "simulated" / f"{name_folder(name)}-{digest}.nwb").resolve()
+        values = {**config.defaults, "name": name, "file": str(file)}
+        options = make_options(RunOptions, values, printable(config.path.name))
+        yield Session(name, _place(out, name), options, simulate=one)
 
 
-def _check_names(config: BatchConfig, sessions: list[Planned]) -> None:
+def _place(out: Path, name: str) -> Path:
+    return out / "sessions" / name_folder(name)
+
+
+def _check_folders(sessions: Sequence[Session], remedy: str, where: str = "") -> None:
+    """Refuse sessions that would share a folder, on file systems that ignore case, too."""
     seen: set[str] = set()
     for session in sessions:
-        folder = session.folder.casefold()
-        if folder in seen:
-            raise UsageError(
-                f"{printable(config.path.name)}: two sessions would share the folder {quoted(session.folder)}. "
-                "Give each a name of its own with name = …"
-            )
-        seen.add(folder)
+        folder = session.folder.name
+        if folder.casefold() in seen:
+            raise UsageError(f"{where}two sessions would share the folder {quoted(folder)}. {remedy}")
+        seen.add(folder.casefold())
 
 
 def name_folder(name: str) -> str:

@@ -7,78 +7,53 @@ the output folder:
     sessions/NAME/    the run folder of each session (`comparison.comparison`)
     simulated/        simulated sessions
     scores.csv        the scores of all sessions
+    claims.json       the published claims that were checked
     index.html        links to all reports, and why sessions failed
-    events.jsonl      what happened when (`EVENTS`)
+    events.jsonl      what happened when
 
-so that a second start does only what is missing.
+so that a second start does only what is missing. The events are
+
+    batch_started     with the number of sessions
+    session_opened    with its tasks: all, those kept, those that changed, those to do
+    task_started      handed to the executor; with session, task and key
+    task_recorded     its result is safe; with session, task, key and seconds
+    task_failed       with its reason
+    session_done      its run folder is complete
+    session_failed    with its reason
+    batch_ended       with the number of sessions done and failed
 """
 
 from __future__ import annotations
 
 import shutil
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
-from dataclasses import dataclass, field
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from neurofs.comparison.evaluate import run_task
-from neurofs.ground.errors import InputError
-from neurofs.ground.files import remove_parts
-from neurofs.running.batch.config import BatchConfig, plan_sessions
-from neurofs.running.batch.index import Entry, write_index
-from neurofs.running.batch.session import (
-    Outline,
-    SessionRun,
-    finish_session,
-    outline_session,
-    place_sessions,
-    start_session,
-)
+from neurofs.ground.errors import InputError, printable
+from neurofs.ground.files import make_folder, remove_parts
+from neurofs.running.batch.config import Session
+from neurofs.running.batch.index import publish
+from neurofs.running.batch.session import Outline, SessionState, finish_session, outline_session
 from neurofs.running.events import EventLog, write_log
 from neurofs.running.executors import Executor, Failure, Job, Limits, Shared
 from neurofs.running.lock import hold_folder
 from neurofs.running.progress import Progress
+from neurofs.running.session import MARK, open_run
 from neurofs.running.worker import Worker
 
-__all__ = ["EVENTS", "Outcome", "SessionState", "run_batch"]
-
-EVENTS = {
-    "batch_started": "with the number of sessions",
-    "session_opened": "with its tasks: all, those kept, those that changed, those to do",
-    "task_started": "handed to the executor; with session, task and key",
-    "task_recorded": "its result is safe; with session, task, key and seconds",
-    "task_failed": "with its reason",
-    "session_done": "its run folder is complete",
-    "session_failed": "with its reason",
-    "batch_ended": "with the number of sessions done and failed",
-}
+__all__ = ["Outcome", "run_batch"]
 
 MAX_FAILURES = 3
 """After so many failed tasks, the rest of a session is left."""
 
 SPACE_PER_SESSION = 20 * 2**20
 """Bytes of disk that a session may need."""
-
-
-@dataclass
-class SessionState:
-    """A session as the batch goes on: waiting, running, finishing, then done or failed."""
-
-    session: SessionRun
-    status: str = "waiting"
-    reason: str | None = None
-    n_tasks: int = 0
-    n_left: int = 0
-    n_run: int = 0
-    failures: list[str] = field(default_factory=list)
-
-    @property
-    def name(self) -> str:
-        """Name of the session."""
-        return self.session.name
 
 
 @dataclass(frozen=True)
@@ -90,13 +65,46 @@ class Outcome:
     claims: list[dict[str, Any]]
 
     @property
+    def done(self) -> list[SessionState]:
+        """Sessions that have a report."""
+        return [state for state in self.sessions if state.status == "done"]
+
+    @property
     def failed(self) -> list[SessionState]:
-        """Sessions that have no report."""
+        """Sessions that have none."""
         return [state for state in self.sessions if state.status != "done"]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the outcome for JSON."""
+        return {
+            "out": str(self.out),
+            "index": str(self.out / "index.html"),
+            "scores": str(self.out / "scores.csv"),
+            "sessions": [
+                {
+                    "name": state.name,
+                    "status": state.status,
+                    "reason": state.reason,
+                    "folder": str(state.session.folder),
+                    "tasks": state.n_tasks,
+                    "run": state.n_run,
+                }
+                for state in self.sessions
+            ],
+            "claims": self.claims,
+        }
+
+    def render(self) -> str:
+        """Return the outcome for people; sessions that failed come last."""
+        lines = [f"{claim['holds']!s:>5}  {claim['claim']}: {claim['found']}" for claim in self.claims]
+        lines += [f"{len(self.done)} of {len(self.sessions)} sessions done"]
+        lines += [f"index: {self.out / 'index.html'}", f"scores: {self.out / 'scores.csv'}"]
+        lines += [f"failed: {printable(state.name)}: {state.reason or 'not run'}" for state in self.failed]
+        return "\n".join(lines)
 
 
 def run_batch(
-    config: BatchConfig,
+    sessions: Sequence[Session],
     out: Path,
     executor: Executor,
     view: Progress,
@@ -104,36 +112,47 @@ def run_batch(
     limits: Limits | None = None,
     fresh: bool = False,
     keep_going: bool = True,
+    check_published: bool = False,
     command: str = "",
+    owns_folder: bool = True,
 ) -> Outcome:
-    """Do what is missing of a batch, write its table and its index, and return how each session ended."""
-    sessions = place_sessions(plan_sessions(config), out)
-    with hold_folder(out):
-        clear_folder(out, fresh)
-        check_space(out, len(sessions))
+    """Do what is missing of many sessions, write their table and index, and return how each session ended.
+
+    A batch of its own holds the whole folder `out`, and `fresh` clears it. If `owns_folder` is false, there may be
+    other things: only the run folders of the sessions are held and, if `fresh`, done again.
+    """
+    folders = [session.folder for session in sessions]
+    with ExitStack() as held:
+        for folder in [out] if owns_folder else folders:
+            held.enter_context(hold_folder(folder))
+        if fresh and owns_folder:
+            _remove(out, *OUTPUTS)
+        for folder in folders if fresh else ():
+            _remove(folder, "tasks", MARK)
+        check_space(make_folder(out), len(sessions))
+        places = [*folders, *(folder / "tasks" for folder in folders), out / "simulated"]
+        places += [out] if owns_folder else []
+        remove_parts(*places)
         batch = Batch(sessions, out, executor, view, limits, command, keep_going)
         try:
             states = batch.run()
-            claims = batch.publish(config)
+            claims = batch.publish(check_published)
         finally:
             batch.close()
-            clear_parts(out)
+            remove_parts(*places)
     return Outcome(out, states, claims)
 
 
-def clear_folder(out: Path, fresh: bool) -> None:
-    """Remove what a sudden end left half-written; with `fresh`, all that earlier runs left."""
-    if fresh:
-        for name in ("sessions", "simulated"):
-            shutil.rmtree(out / name, ignore_errors=True)
-        for name in ("scores.csv", "index.html", "events.jsonl"):
-            (out / name).unlink(missing_ok=True)
-    clear_parts(out)
+OUTPUTS = ("sessions", "simulated", "scores.csv", "index.html", "events.jsonl")
+"""What a batch leaves in its folder."""
 
 
-def clear_parts(out: Path) -> None:
-    """Remove what is half-written in the folders of a batch."""
-    remove_parts(out, out / "simulated", *out.glob("sessions/*"), *out.glob("sessions/*/tasks"))
+def _remove(folder: Path, *names: str) -> None:
+    for place in [folder / name for name in names]:
+        if place.is_dir():
+            shutil.rmtree(place, ignore_errors=True)
+        else:
+            place.unlink(missing_ok=True)
 
 
 def check_space(out: Path, n_sessions: int) -> None:
@@ -149,7 +168,7 @@ class Batch:
 
     def __init__(
         self,
-        sessions: list[SessionRun],
+        sessions: Sequence[Session],
         out: Path,
         executor: Executor,
         view: Progress,
@@ -190,11 +209,10 @@ class Batch:
         self._settle(wait=True)
         return self.states
 
-    def publish(self, config: BatchConfig) -> list[dict[str, Any]]:
+    def publish(self, check_published: bool) -> list[dict[str, Any]]:
         """Write the table of all scores and the index; return the claims that were checked."""
-        entries = [Entry(s.name, s.session.folder, s.status, s.reason) for s in self.states]
-        shared = Shared.pack("index", (self.out, config.claims))
-        claims = self._ask(write_index, shared, entries, in_time=False).result()
+        shared = Shared.pack("index", (self.out, check_published))
+        claims = self._ask(publish, shared, self.states, in_time=False).result()
         if isinstance(claims, Failure):
             raise InputError(self.out / "index.html", "an index", claims.reason, "Run the batch again.")
         failed = sum(state.status != "done" for state in self.states)
@@ -214,9 +232,9 @@ class Batch:
             yield from self._open(state, outline)
 
     def _outline(self, state: SessionState) -> Future[Any]:
-        if state.session.problem is not None:
+        if state.session.reason is not None:
             known: Future[Any] = Future()
-            known.set_result(Failure(state.session.problem))
+            known.set_result(Failure(state.session.reason))
             return known
         shared = Shared.pack("outline", True)
         return self._ask(outline_session, shared, state.session)
@@ -248,9 +266,9 @@ class Batch:
             self.view.note(f"{state.name}: {text}")
 
     def _start(self, state: SessionState, outline: Outline) -> Iterator[Job]:
-        start_session(state.session)
+        open_run(state.session.folder, state.session.options)
         state.status = "running"
-        shared = Shared(str(state.session.folder), outline.problem)
+        shared = Shared(str(state.session.folder), outline.packed)
         for number, (task, key) in enumerate(outline.missing):
             if len(state.failures) >= MAX_FAILURES:
                 self._drop(state, len(outline.missing) - number)
@@ -321,18 +339,3 @@ class Batch:
 
     def _log(self, state: SessionState, text: str) -> None:
         write_log(state.session.folder, text)
-
-
-def describe_states(states: Iterable[SessionState]) -> list[dict[str, Any]]:
-    """Return how each session ended, for JSON."""
-    return [
-        {
-            "name": state.name,
-            "status": state.status,
-            "reason": state.reason,
-            "folder": str(state.session.folder),
-            "tasks": state.n_tasks,
-            "run": state.n_run,
-        }
-        for state in states
-    ]

@@ -3,61 +3,43 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from neurofs.comparison.comparison import read
 from neurofs.ground.files import write_atomically
-from neurofs.report.index import IndexEntry
-from neurofs.report.page import render_index
-from neurofs.running.batch.config import ClaimOptions
+from neurofs.running.batch.session import SessionState
+from neurofs.running.run_folders import CLAIMS, make_entry, write_index
 
-__all__ = ["Entry", "merge_scores", "write_index"]
-
-
-@dataclass(frozen=True)
-class Entry:
-    """How one session ended: done, or failed with its reason."""
-
-    name: str
-    folder: Path
-    status: str
-    reason: str | None = None
+__all__ = ["merge_scores", "publish"]
 
 
-def write_index(batch: tuple[Path, ClaimOptions], entries: list[Entry]) -> list[dict[str, Any]]:
-    """Write ``scores.csv`` and ``index.html`` of a batch; return the claims that were checked."""
-    out, options = batch
-    done = [entry for entry in entries if entry.status == "done"]
-    write_atomically(out / "scores.csv", "".join(merge_scores(done)))
-    comparisons = {entry.name: read(entry.folder) for entry in done}
+def publish(batch: tuple[Path, bool], states: Sequence[SessionState]) -> list[dict[str, Any]]:
+    """Write ``scores.csv``, ``claims.json`` and ``index.html`` of a batch; return the claims that were checked.
+
+    `batch` is the output folder, and whether to check the published claims.
+    """
+    out, check_published = batch
+    done = {state.name: state.session.folder for state in states if state.status == "done"}
+    write_atomically(out / "scores.csv", "".join(merge_scores(list(done.values()))))
+    comparisons = {name: read(folder) for name, folder in done.items()}
     claims: list[dict[str, Any]] = []
-    if options.navot2005 and comparisons:
+    if check_published and comparisons:
         from neurofs.comparison.published import check_claims
 
         claims = check_claims(list(comparisons.values()))
-    rows = [
-        IndexEntry(
-            entry.name,
-            entry.status,
-            entry.reason or "",
-            f"sessions/{entry.folder.name}/report.html",
-            comparisons.get(entry.name),
-        )
-        for entry in entries
-    ]
-    write_atomically(out / "claims.json", json.dumps(claims, indent=1, default=str) + "\n")
-    write_atomically(out / "index.html", render_index(rows, claims))
+    write_atomically(out / CLAIMS, json.dumps(claims, indent=1, default=str) + "\n")
+    entries = [make_entry(s.session.folder, out, s.name, comparisons.get(s.name), s.reason) for s in states]
+    write_index(out / "index.html", entries)
     return claims
 
 
-def merge_scores(entries: list[Entry]) -> Iterator[str]:
+def merge_scores(folders: Sequence[Path]) -> Iterator[str]:
     """Yield the lines of one table of all scores, the session (its folder's name) first."""
-    for number, entry in enumerate(entries):
-        header, *lines = (entry.folder / "scores.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    for number, folder in enumerate(folders):
+        header, *lines = (folder / "scores.csv").read_text(encoding="utf-8").splitlines(keepends=True)
         if number == 0:
             yield f"session,{header}"
         for line in lines:
-            yield f"{entry.folder.name},{line}"
+            yield f"{folder.name},{line}"

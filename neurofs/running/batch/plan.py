@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from neurofs.running.batch.config import BatchConfig, plan_sessions
-from neurofs.running.batch.session import Outline, SessionRun, outline_session, place_sessions
+from neurofs.running.batch.config import Session
+from neurofs.running.batch.session import Outline, outline_session
 from neurofs.running.progress import format_seconds
 from neurofs.running.worker import Failure, Limits, Shared, Worker
 
-__all__ = ["PlannedSession", "describe_plan", "estimate_seconds", "plan_batch", "render_plan"]
+__all__ = ["describe_plan", "estimate_seconds", "plan_batch", "render_plan"]
 
 REFERENCE_ROWS, REFERENCE_FEATURES = 5032, 640
 REFERENCE_SECONDS = {"rgs": 3.6, "sks": 2.5, "all": 0.3, "ridge": 0.3, "kalman": 0.1}
@@ -22,30 +20,26 @@ OTHER_SECONDS, OVERHEAD = 1.2, 0.05
 """Seconds of any other task, and of whatever surrounds a task."""
 
 
-@dataclass(frozen=True)
-class PlannedSession:
-    """What is to be done for one session: its outline, or why it has none."""
-
-    session: SessionRun
-    outline: Outline | Failure
+Plan = list[tuple[Session, Outline | Failure]]
+"""The sessions, each with its outline or why it has none."""
 
 
-def plan_batch(config: BatchConfig, out: Path, limits: Limits | None = None) -> Iterator[PlannedSession]:
-    """Load each session in a child process and yield what is to be done; nothing is written."""
+def plan_batch(sessions: Iterable[Session], limits: Limits | None = None) -> Plan:
+    """Load each session in a child process and return what is to be done; nothing is written."""
+    shared = Shared.pack("outline", False)
     with closing(Worker(limits)) as helper:
-        for session in place_sessions(plan_sessions(config), out):
-            if session.problem is not None:
-                yield PlannedSession(session, Failure(session.problem))
-            else:
-                shared = Shared.pack("outline", False)
-                yield PlannedSession(session, helper.call(outline_session, shared, session))
+        return [
+            (s, Failure(s.reason) if s.reason is not None else helper.call(outline_session, shared, s))
+            for s in sessions
+        ]
 
 
 def estimate_seconds(outline: Outline) -> float:
     """Return about how long the missing tasks take on one core.
 
     A method of which tasks are done takes as long as those; others as on a reference machine, in proportion to
-    rows² × features. Settings and further decoders are not known to it: expect a factor of two or more.
+    rows² × features. Settings and further decoders are left out of account: it may be wrong by a factor of two or
+    more.
 
     >>> estimate_seconds(Outline(10, seconds={"rgs": 4.0}, finished=True))
     0.0
@@ -57,27 +51,17 @@ def estimate_seconds(outline: Outline) -> float:
     return float(sum(known.get(task.method, scale * OTHER_SECONDS) + OVERHEAD for task, _ in outline.missing))
 
 
-def describe_plan(plan: list[PlannedSession], n_jobs: int) -> dict[str, Any]:
+def describe_plan(plan: Plan, n_jobs: int) -> dict[str, Any]:
     """Return a plan for JSON."""
-    rows = [_describe(planned) for planned in plan]
+    rows = [{"name": session.name, **_describe(outline)} for session, outline in plan]
     total = sum(row["seconds"] for row in rows)
     return {"sessions": rows, "seconds": round(total / n_jobs, 1), "jobs": n_jobs}
 
 
-def _describe(planned: PlannedSession) -> dict[str, Any]:
-    name, outline = planned.session.name, planned.outline
+def _describe(outline: Outline | Failure) -> dict[str, Any]:
     if isinstance(outline, Failure):
-        return {
-            "name": name,
-            "problem": outline.reason,
-            "tasks": 0,
-            "kept": 0,
-            "to_do": 0,
-            "changed": 0,
-            "seconds": 0.0,
-        }
+        return _describe(Outline(0)) | {"problem": outline.reason}
     return {
-        "name": name,
         "problem": None,
         "tasks": outline.n_tasks,
         "kept": outline.n_tasks - len(outline.missing),

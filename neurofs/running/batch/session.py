@@ -15,51 +15,22 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from neurofs.comparison.comparison import save, start_run
 from neurofs.comparison.problem import Task, list_tasks, task_key
-from neurofs.comparison.provenance import describe_provenance
-from neurofs.comparison.store import TaskStore
 from neurofs.ground.config import RunOptions
 from neurofs.ground.errors import InputError
-from neurofs.ground.files import write_atomically
-from neurofs.pipeline import Prepared, finish, prepare
-from neurofs.recordings.readers import hash_file
+from neurofs.ground.files import hash_file, make_folder, write_atomically
+from neurofs.pipeline import Prepared, prepare
 from neurofs.recordings.recording import Recording
 from neurofs.recordings.simulate import simulate_session
 from neurofs.recordings.writers import write
-from neurofs.report.page import write_report
-from neurofs.running.batch.config import Planned, SimulateOptions, name_folder
+from neurofs.running.batch.config import Session, SimulateOptions
+from neurofs.running.session import MARK, finish_run
 
-__all__ = ["Outline", "SessionRun", "finish_session", "outline_session", "place_sessions"]
+__all__ = ["Outline", "SessionState", "finish_session", "outline_session"]
 
-MARK = "finished.json"
-"""Written last into a run folder: what it was made from."""
-
-FILES = (
-    "run.toml",
-    "scores.csv",
-    "weights.nc",
-    "predictions.nc",
-    "session.nc",
-    "summary.json",
-    "report.html",
-)
-
-
-@dataclass(frozen=True)
-class SessionRun:
-    """A session with its place: the options of the run, its folder, and the settings of a simulation."""
-
-    name: str
-    folder: Path
-    options: RunOptions | None
-    problem: str | None = None
-    simulate: SimulateOptions | None = None
-
-    @property
-    def store(self) -> TaskStore:
-        """Where the results of its tasks are."""
-        return TaskStore(self.folder / "tasks")
+TABLES = ("scores.csv", "weights.nc", "predictions.nc", "session.nc")
+FILES = ("run.toml", *TABLES, "summary.json", "report.html")
+"""What a finished run folder has."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +42,8 @@ class Outline:
     n_tasks, n_changed : int
         All tasks; those whose result is there but was computed from other settings, input or code.
     missing : list of (Task, key)
-    problem : bytes
-        The packed `Problem`, if anything is missing.
+    packed : bytes
+        The `Problem` that the missing tasks share, packed, if there are any.
     shape : (rows, features)
     seconds : dict
         Mean time of the tasks that are there, by method.
@@ -83,33 +54,38 @@ class Outline:
     n_tasks: int
     n_changed: int = 0
     missing: list[tuple[Task, str]] = field(default_factory=list)
-    problem: bytes = b""
+    packed: bytes = b""
     shape: tuple[int, int] = (0, 0)
     seconds: dict[str, float] = field(default_factory=dict)
     finished: bool = False
 
 
-def place_sessions(planned: list[Planned], out: Path) -> list[SessionRun]:
-    """Give each session its folder, and the simulated ones their file."""
-    return [_place(session, out) for session in planned]
+@dataclass
+class SessionState:
+    """A session as the batch goes on: waiting, running, finishing, then done or failed."""
+
+    session: Session
+    status: str = "waiting"
+    reason: str | None = None
+    n_tasks: int = 0
+    n_left: int = 0
+    n_run: int = 0
+    failures: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """Name of the session."""
+        return self.session.name
 
 
-def _place(session: Planned, out: Path) -> SessionRun:
-    folder, options = out / "sessions" / session.folder, session.options
-    if session.simulate is not None and options is not None:
-        text = session.simulate.model_dump_json()
-        name = f"{name_folder(session.name)}-{hashlib.sha256(text.encode()).hexdigest()[:8]}.nwb"
-        options = options.model_copy(update={"file": str((out / "simulated" / name).resolve())})
-    return SessionRun(session.name, folder, options, session.problem, session.simulate)
-
-
-def outline_session(write_files: bool, session: SessionRun) -> Outline:
+def outline_session(write_files: bool, session: Session) -> Outline:
     """Load a session and compare its tasks with the results that are there."""
-    assert session.options is not None
     path = Path(str(session.options.file))
-    simulated = _simulate(session) if session.simulate is not None and not path.exists() else None
+    simulated = None
+    if session.simulate is not None and not path.exists():
+        simulated = _simulate(session.simulate)
     if simulated is not None and write_files:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         write(simulated, path)
     mark = _read_mark(session)
     if path.exists() and mark.get("key") == _session_key(session.options):
@@ -119,10 +95,9 @@ def outline_session(write_files: bool, session: SessionRun) -> Outline:
     return _outline(session, _load(session.options.model_dump_json()))
 
 
-def _simulate(session: SessionRun) -> Recording:
-    assert session.simulate is not None
-    settings = session.simulate.model_dump(exclude={"name", "n_sessions", "seed"})
-    return simulate_session(**settings, name=session.name, random_state=session.simulate.seed)
+def _simulate(settings: SimulateOptions) -> Recording:
+    others = settings.model_dump(exclude={"n_sessions", "seed"})
+    return simulate_session(**others, random_state=settings.seed)
 
 
 @lru_cache(maxsize=2)
@@ -131,7 +106,7 @@ def _load(options: str) -> Prepared:
     return prepare(RunOptions.model_validate_json(options))
 
 
-def _outline(session: SessionRun, prepared: Prepared) -> Outline:
+def _outline(session: Session, prepared: Prepared) -> Outline:
     problem = prepared.problem
     tasks = list_tasks(problem)
     missing, n_changed, seconds = [], 0, defaultdict(list)
@@ -153,31 +128,23 @@ def _outline(session: SessionRun, prepared: Prepared) -> Outline:
     )
 
 
-def finish_session(command: str, session: SessionRun) -> None:
+def finish_session(command: str, session: Session) -> None:
     """Put the results of a session together and write its run folder, the mark last."""
-    assert session.options is not None
     prepared = _load(session.options.model_dump_json())
     problem = prepared.problem
     results = {task: session.store.read(task.id, task_key(problem, task)) for task in list_tasks(problem)}
     found = {task: result for task, result in results.items() if result is not None}
     if len(found) < len(results):
         raise InputError(
-            session.name, "the same file as at the beginning", "another", "Run the batch again when it rests."
+            session.name,
+            "the same file as at the beginning",
+            "another",
+            "Run the batch again when the file no longer changes.",
         )
     (session.folder / MARK).unlink(missing_ok=True)
-    seconds = sum(result.seconds for result in found.values())
-    provenance = describe_provenance(session.options, prepared.recording, command, seconds)
-    save(finish(prepared, found, provenance), session.folder)
-    write_report(session.folder)
+    finish_run(session.folder, prepared, found, command, sum(result.seconds for result in found.values()))
     mark = {"key": _session_key(session.options), "n_tasks": len(found)}
     write_atomically(session.folder / MARK, json.dumps(mark) + "\n")
-
-
-def start_session(session: SessionRun) -> None:
-    """Say in the run folder what is to be done, and that it is not finished."""
-    assert session.options is not None
-    (session.folder / MARK).unlink(missing_ok=True)
-    start_run(session.folder, session.options)
 
 
 def _session_key(options: RunOptions) -> str:
@@ -195,7 +162,7 @@ def _hash_package() -> str:
     return digest.hexdigest()
 
 
-def _read_mark(session: SessionRun) -> dict[str, Any]:
+def _read_mark(session: Session) -> dict[str, Any]:
     """Return the mark of a run folder that has all its files, else nothing."""
     if not all((session.folder / name).is_file() for name in FILES):
         return {}

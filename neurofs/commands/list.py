@@ -1,0 +1,80 @@
+"""``neurofs list``: what there is to choose from, and the schema of summary.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from neurofs.commands.options import json_option
+
+__all__ = ["list_command"]
+
+
+NOTE = "m samples, N features, k neighbors; weights, ranks and supports for all."
+
+
+def _list_selectors(as_json: bool) -> Any:
+    from neurofs.ground.method import describe_methods, render_methods
+    from neurofs.selectors import SELECTORS
+
+    return describe_methods(SELECTORS) if as_json else render_methods(SELECTORS, NOTE)
+
+
+def _list_formats(as_json: bool) -> Any:
+    from neurofs.recordings.readers import list_formats
+
+    records = [kind._asdict() for kind in list_formats()]
+    return records if as_json else _render_table(records)
+
+
+def _list_experiments(as_json: bool) -> Any:
+    from neurofs.experiments.reproduce import describe_experiments, list_experiments
+
+    return describe_experiments() if as_json else list_experiments()
+
+
+def _list_schema(as_json: bool) -> Any:
+    from neurofs.comparison.summary import Summary
+
+    return Summary.model_json_schema()
+
+
+LISTS = {
+    "selectors": _list_selectors,
+    "formats": _list_formats,
+    "experiments": _list_experiments,
+    "schema": _list_schema,
+}
+"""What can be listed: each function returns a text, or what is printed as JSON."""
+
+
+@click.command("list")
+@click.argument("what", type=click.Choice(list(LISTS)))
+@json_option
+def list_command(what: str, as_json: bool) -> None:
+    """Print what there is to choose from, with what each one is; or the JSON schema of summary.json.
+
+    \b
+    Examples:
+      neurofs list selectors
+      neurofs list formats --json
+    """
+    found = LISTS[what](as_json)
+    click.echo(found if isinstance(found, str) else json.dumps(found, indent=2))
+
+
+def _render_table(records: Sequence[dict[str, Any]]) -> str:
+    """Return records as columns.
+
+    >>> print(_render_table([{"suffix": ".nwb", "about": "NWB 2"}, {"suffix": ".h5", "about": "HDF5"}]))
+    suffix  about
+    .nwb    NWB 2
+    .h5     HDF5
+    """
+    rows = [list(records[0]), *([str(value) for value in record.values()] for record in records)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(line.rstrip() for line in lines)

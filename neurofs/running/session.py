@@ -1,0 +1,115 @@
+"""One session: its run folder, with lock, log, progress, results and report.
+
+Every finished task is kept in the run folder (`comparison.comparison`), so that a run that was interrupted goes on
+where it stopped.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from neurofs.comparison.comparison import Comparison, save, start_run
+from neurofs.comparison.evaluate import run_task
+from neurofs.comparison.problem import Problem, Task, list_tasks, task_key
+from neurofs.comparison.provenance import describe_provenance
+from neurofs.comparison.store import TaskResult, TaskStore
+from neurofs.ground.config import RunOptions, given_options, make_options, read_session_file
+from neurofs.ground.errors import InputError, TaskFailed
+from neurofs.ground.files import remove_parts
+from neurofs.pipeline import Prepared, finish, prepare
+from neurofs.recordings.demo import demo_path
+from neurofs.report.page import write_report
+from neurofs.running.events import write_log
+from neurofs.running.executors import Executor, Failure, Serial
+from neurofs.running.lock import hold_folder
+
+__all__ = ["MARK", "choose_options", "decode", "finish_run", "open_run", "run_tasks"]
+
+MARK = "finished.json"
+"""What a batch writes last into a run folder: from what the files there were made."""
+
+CountTasks = Callable[[int, int], None]
+
+
+def choose_options(path: Path | None, values: dict[str, Any]) -> RunOptions:
+    """Return the options of a recording, a session file or a run.toml, overruled by `values`; None is the demo."""
+    if path is None:
+        return make_options(RunOptions, {"target": "hand_velocity", **values, "file": str(demo_path())})
+    if path.suffix.lower() != ".toml":
+        return make_options(RunOptions, {**values, "file": str(path.resolve())})
+    if not path.is_file():
+        raise InputError(path, "a session file", "no such file", "Check the path.")
+    data, options = read_session_file(path)
+    return make_options(RunOptions, given_options(options) | values | {"file": str(data.resolve())})
+
+
+def decode(
+    options: RunOptions,
+    out: str | Path,
+    executor: Executor | None = None,
+    progress: CountTasks | None = None,
+    command: str = "",
+    fresh: bool = False,
+) -> Comparison:
+    """Compare on one session and write the run folder `out` with its report.
+
+    What an earlier run left there is used, unless `fresh`; another run that writes there now raises `FolderInUse`.
+    """
+    started = time.perf_counter()
+    prepared = prepare(options)
+    with hold_folder(Path(out)) as folder:
+        if fresh:
+            shutil.rmtree(folder / "tasks", ignore_errors=True)
+        remove_parts(folder, folder / "tasks")
+        open_run(folder, options)
+        write_log(folder, f"{command or 'decode'}: {len(list_tasks(prepared.problem))} tasks")
+        try:
+            results = run_tasks(prepared.problem, TaskStore(folder / "tasks"), executor or Serial(), progress)
+        except TaskFailed as error:
+            write_log(folder, f"{error}\n{error.detail}")
+            raise
+        comparison = finish_run(folder, prepared, results, command, time.perf_counter() - started)
+        write_log(folder, f"done after {time.perf_counter() - started:.0f} s")
+    return comparison
+
+
+def open_run(folder: Path, options: RunOptions) -> None:
+    """Say in a run folder what is to be done, and that it is not finished."""
+    (folder / MARK).unlink(missing_ok=True)
+    start_run(folder, options)
+
+
+def run_tasks(
+    problem: Problem, store: TaskStore, executor: Executor, progress: CountTasks | None = None
+) -> dict[Task, TaskResult]:
+    """Return the results of all tasks, doing only those that the store does not have."""
+    tasks = list_tasks(problem)
+    keys = {task: task_key(problem, task) for task in tasks}
+    results = {task: kept for task in tasks if (kept := store.read(task.id, keys[task]))}
+    missing = [task for task in tasks if task not in results]
+    report = progress or (lambda done, total: None)
+    report(len(results), len(tasks))
+    with closing(executor.run(run_task, problem, missing)) as found:
+        for task, result in found:
+            if isinstance(result, Failure):
+                raise TaskFailed(f"{task.id}: {result.reason}", result.detail)
+            store.write(task.id, keys[task], result)
+            results[task] = result
+            report(len(results), len(tasks))
+    return results
+
+
+def finish_run(
+    folder: Path, prepared: Prepared, results: Mapping[Task, TaskResult], command: str, seconds: float
+) -> Comparison:
+    """Put the results of all tasks together, and write the files of the run folder and its report."""
+    provenance = describe_provenance(prepared.options, prepared.recording, command, seconds)
+    comparison = finish(prepared, results, provenance)
+    save(comparison, folder)
+    write_report(folder)
+    return comparison
