@@ -18,7 +18,6 @@ __all__ = [
     "TRACES",
     "Caption",
     "count_of",
-    "format_number",
     "name_output",
     "write_caption",
 ]
@@ -49,16 +48,6 @@ def count_of(n: int, noun: str, plural: str = "") -> str:
     ('1 trial', '1,200 trials', '2 classes')
     """
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
-
-
-def format_number(value: float, digits: int = 3) -> str:
-    """Return a number for people, with so many decimals; very small ones keep two digits.
-
-    >>> format_number(0.83456), format_number(0.00042), format_number(1234, 0), format_number(-15.25, 1)
-    ('0.835', '0.00042', '1,234', '−15.2')
-    """
-    small = value and abs(value) < 10**-digits
-    return (f"{value:.2g}" if small else f"{value:,.{digits}f}").replace("-", "−")
 
 
 def name_output(output: Output) -> str:

@@ -14,12 +14,12 @@ from urllib.parse import quote
 import numpy as np
 
 from neurofs.comparison.comparison import Comparison
-from neurofs.comparison.headline import SCORE_NAMES
+from neurofs.comparison.names import name_method
 from neurofs.comparison.summary import Summary
+from neurofs.comparison.wording import SCORE_NAMES, format_p
 from neurofs.report.captions import count_of
 from neurofs.report.feature_maps import find_n, share_by_kind
 from neurofs.report.figures.across import draw_all_lags, draw_all_scores, draw_all_wins
-from neurofs.report.palette import name_method
 from neurofs.report.pictures import Picture, Table
 
 __all__ = ["IndexEntry", "make_index"]
@@ -93,7 +93,7 @@ def _show_scores(summary: Summary) -> dict[str, Any]:
         "numbers": [numbers.reference, numbers.best, numbers.all, numbers.rival, numbers.chance],
         "n": numbers.reference.n,
         "score": SCORE_NAMES[summary.score],
-        "verdict": verdict + (", no null control" if p is None else f", p = {p:.2g}"),
+        "verdict": verdict + (", no null control" if p is None else f", p = {format_p(p)}"),
     }
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from neurofs.comparison.comparison import Comparison
+from neurofs.comparison.names import name_method, split_method
+from neurofs.decoders import DECODERS
 from neurofs.ground.errors import printable
-from neurofs.ground.works import CITED_BY, WORKS, cite, render_bibtex
+from neurofs.ground.works import WORKS, Work, cite, render_bibtex
 from neurofs.report.captions import count_of, name_output
-from neurofs.report.palette import name_method
 from neurofs.selectors import SELECTORS
 
 __all__ = ["write_bibtex", "write_methods"]
@@ -20,12 +21,30 @@ def write_methods(comparison: Comparison) -> str:
 
 def write_bibtex(comparison: Comparison) -> str:
     """Return the cited works as BibTeX."""
-    used = [CITED_BY[name] for name in _names(comparison) if name in CITED_BY]
-    used = ["navot2005", *used, "nadeau2003"]
-    used += ["holm1979"] * bool(comparison.summary.tests)
-    used += ["harris2020"] * bool(comparison.summary.null)
-    used += ["nogueira2018"] * bool(comparison.summary.stability)
-    return render_bibtex([WORKS[key] for key in used], comparison.summary.provenance.version)
+    works = [WORKS["navot2005"], *(work for name in _names(comparison) for work in _works(name))]
+    works += [work for method in _decoded(comparison) for work in _works(method)]
+    keys = ["nadeau2003"]
+    keys += ["holm1979"] * bool(comparison.summary.tests)
+    keys += ["harris2020"] * bool(comparison.summary.null)
+    keys += ["nogueira2018"] * bool(comparison.summary.stability)
+    return render_bibtex([*works, *(WORKS[key] for key in keys)], comparison.summary.provenance.version)
+
+
+def _works(method: str) -> list[Work]:
+    """Return what a selector, a decoder alone, or the decoder of a selector's features is cited by."""
+    selector, decoder = split_method(method)
+    kind = DECODERS.get(decoder) if decoder else SELECTORS.get(selector)
+    return [kind.citation] if kind and kind.citation else []
+
+
+def _name_cited(method: str) -> str:
+    """Return a method's name with its citation in brackets."""
+    return " ".join([name_method(method), *(cite(work) for work in _works(method))])
+
+
+def _decoded(comparison: Comparison) -> list[str]:
+    """Return the methods of a selector and a further decoder."""
+    return [m.method for m in comparison.summary.methods if " + " in m.method]
 
 
 def _names(comparison: Comparison) -> list[str]:
@@ -107,26 +126,20 @@ def _selection(comparison: Comparison) -> str:
 
 
 def _others(comparison: Comparison) -> str:
-    decoders = [m.method for m in comparison.summary.methods if " + " in m.method]
     baselines = [n for n in _names(comparison) if n not in _selectors(comparison)]
     text = ""
-    if decoders:
-        text += f"Further decoders on the same features: {_join([name_method(d) for d in decoders])}. "
+    if decoded := _decoded(comparison):
+        text += f"Further decoders on the same features: {_join([_name_cited(d) for d in decoded])}. "
     if "all" in _selectors(comparison) or baselines:
         wide = ["soft kNN on all features"] * ("all" in _selectors(comparison))
-        wide += [
-            name_method(b) + (f" {cite(WORKS[CITED_BY[b]])}" if b in CITED_BY else "") for b in baselines
-        ]
+        wide += [_name_cited(b) for b in baselines]
         text += f"Baselines: {_join(wide)}."
     return text.strip()
 
 
 def _describe_selector(name: str) -> str:
-    if name in CITED_BY:
-        return f"{name_method(name)} {cite(WORKS[CITED_BY[name]])}"
-    reference = SELECTORS[name].origin if name in SELECTORS else ""
-    plain = name in ("random", "all") or not reference
-    return name_method(name) + ("" if plain else f" ({reference})")
+    origin = SELECTORS[name].origin if name in SELECTORS and name not in ("random", "all") else ""
+    return _name_cited(name) + (f" ({origin})" if origin and not _works(name) else "")
 
 
 def _folds(comparison: Comparison) -> str:

@@ -23,9 +23,9 @@ from neurofs import __version__
 from neurofs.comparison.comparison import Comparison, read
 from neurofs.comparison.session import fill_session
 from neurofs.comparison.summary import Estimate
+from neurofs.comparison.wording import format_estimate, format_number
 from neurofs.ground.errors import printable
 from neurofs.ground.files import write_atomically
-from neurofs.report.captions import format_number
 from neurofs.report.index import Claim, IndexEntry, make_index
 from neurofs.report.palette import Key, render_variables
 from neurofs.report.pictures import Picture, Table, render_panels, save_picture
@@ -177,9 +177,8 @@ def _show_cell(cell: Any, number: Any, digits: int, kind: str) -> dict[str, Any]
         return {"text": _show_long(number), "value": None, "kind": "text"}
     if number is None or not math.isfinite(number):
         return {"text": None, "value": None, "kind": kind}
-    text = format_number(number, digits)
-    if isinstance(cell, Estimate) and cell.low is not None and cell.high is not None:
-        text += f" ({format_number(cell.low, digits)} to {format_number(cell.high, digits)})"
+    is_estimate = isinstance(cell, Estimate)
+    text = format_estimate(cell, digits, digits) if is_estimate else format_number(number, digits)
     return {"text": text, "value": number, "kind": "num"}
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import xarray as xr
 
 from neurofs.comparison.comparison import Comparison
+from neurofs.comparison.names import name_method
 from neurofs.comparison.summary import PairedTest, SessionFacts, Summary
 from neurofs.ground.config import given_options, render_toml
 from neurofs.ground.errors import printable
@@ -35,7 +36,7 @@ from neurofs.report.figures.scores import (
 )
 from neurofs.report.figures.session import draw_plane, draw_raster, draw_rates, draw_traces, draw_trials
 from neurofs.report.methods_text import write_bibtex, write_methods
-from neurofs.report.palette import find_key, name_method
+from neurofs.report.palette import find_key
 from neurofs.report.pictures import Picture, Table
 from neurofs.report.traces import get_traces
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from neurofs.comparison.names import name_method
 from neurofs.comparison.summary import Audit, Null, Number, Numbers, SessionFacts, Summary
-from neurofs.report.captions import count_of, format_number, name_output
-from neurofs.report.palette import name_method
+from neurofs.comparison.wording import format_number, format_p
+from neurofs.report.captions import count_of, name_output
 
 __all__ = ["describe_run", "judge", "list_numbers"]
 
@@ -83,9 +84,9 @@ def _judge_null(nulls: Sequence[Null]) -> dict[str, str]:
     each = " for the worst output" if len(nulls) > 1 else ""
     against = f"against {shifts} shifted targets{floor}"
     if p <= 0.05:
-        return _say("pass", "Null control passed.", f"p = {p:.2g}{each} {against}: this is not chance.")
+        return _say("pass", "Null control passed.", f"p = {format_p(p)}{each} {against}: this is not chance.")
     if floor:
-        text = f"p = {p:.2g} {against}. Ask for 19 or more with --n-shifts."
+        text = f"p = {format_p(p)} {against}. Ask for 19 or more with --n-shifts."
         return _say("warn", "Too few shifts.", text)
-    text = f"p = {p:.2g}{each} {against}: this may be chance. Do not interpret the weights."
+    text = f"p = {format_p(p)}{each} {against}: this may be chance. Do not interpret the weights."
     return _say("fail", "Null control failed.", text)

@@ -53,6 +53,7 @@ SELECTORS = Registry(
         Random,
         AllFeatures,
     ],
+    Selector,
 )
 
 __all__ = ["SELECTORS", "Selector", *(kind.__name__ for kind in SELECTORS.own.values())]

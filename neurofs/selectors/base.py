@@ -31,6 +31,13 @@ LARGEST = 1e18  # squares of larger numbers, summed over features, overflow floa
 class Selector(Method, SelectorMixin, BaseEstimator):
     """Base of the selectors; see the module.
 
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        How many features `transform` keeps; None keeps all, a float is a fraction.
+    feature_groups : array of labels, optional
+        Features with the same label are ranked and selected together.
+
     Attributes
     ----------
     weights_ : array (n_features,), ≥ 0
@@ -40,9 +47,9 @@ class Selector(Method, SelectorMixin, BaseEstimator):
     ranking_ : array (n_features,)
         Rank of each feature, 1 = best.
     group_labels_, group_weights_, group_ranking_ : arrays (n_groups,)
-        Only with `feature_groups`, a parameter of all selectors: a label per feature. Groups are then ranked
-        as a whole by the root of the sum of squares of their weights, `order_` lists the features of the best
-        group first, `ranking_` is the rank of a feature's group, and `n_features_to_select` counts groups.
+        Only with `feature_groups`. Groups are then ranked by the root of the sum of squares of their weights,
+        `order_` lists the features of the best group first, `ranking_` is the rank of a feature's group, and
+        `n_features_to_select` counts groups.
     """
 
     is_metric = False  # whether the weights are the w of a distance, d_w(x, x') = Σ w² (x − x')²

@@ -211,8 +211,6 @@ class OrderedFS(_Beam):
         k of "knn"; "auto" is 10, or all other rows if there are fewer. Features are compared as they are.
     discrete_target : "auto" or bool
         Whether the target is a class. "auto": all but floating-point numbers are classes.
-    feature_groups : array of labels, optional
-        Features with the same label are added together.
 
     Attributes
     ----------

@@ -142,8 +142,6 @@ class SimpleGreedy(_Greedy):
     binning : "cap" or "quantile"
         What `levels` does: "cap" counts to levels − 1 at most, "quantile" separates bins of equal content and
         takes continuous features too.
-    feature_groups : array of labels, optional
-        Features with the same label are chosen together.
 
     Attributes
     ----------
@@ -333,8 +331,6 @@ class Focus2(_Focus):
     max_tests : "auto" or int
         Sets to test before giving up; the search is exponential in the size of the set. "auto" is what takes
         some minutes: ten million, for FOCUS-2 less where there are many conflicts.
-    feature_groups : array of labels, optional
-        Features with the same label are chosen together.
 
     Attributes
     ----------

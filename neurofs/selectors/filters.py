@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from neurofs.features.samples import Samples
+from neurofs.features.samples import Samples, as_samples
 from neurofs.ground.works import WORKS
 from neurofs.metric import neighbors
+from neurofs.selectors import loops_errors
 from neurofs.selectors.base import Selector
 from neurofs.selectors.parameters import check_neighbors, check_width
 from neurofs.selectors.targets import EitherSelector, standardize
@@ -55,13 +56,6 @@ class CorrCoef(_Ranker):
     """Absolute correlation of each feature with the target.
 
     |r| = |Σ (x − E x)(y − E y)| / √(Σ (x − E x)² Σ (y − E y)²); a constant feature or target scores 0.
-
-    Parameters
-    ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
 
     Attributes
     ----------
@@ -98,14 +92,10 @@ class InfoGain(_Ranker, EitherSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     n_bins : int
         Bins of equal content; 2, the default, is the split at the median.
     discrete_target : "auto" or bool
         Whether the target is a class, taken as it is. "auto": all but floating-point numbers are classes.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
 
     Attributes
     ----------
@@ -169,8 +159,6 @@ class SKS(_Ranker):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     n_neighbors : "auto" or int
         k; "auto" is 30, or all other rows if there are fewer.
     beta : "adaptive" or float
@@ -180,8 +168,6 @@ class SKS(_Ranker):
         `fit`, never those of its own group.
     beta_factor : float
         See `beta`.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
 
     Attributes
     ----------
@@ -211,8 +197,33 @@ class SKS(_Ranker):
         k = check_neighbors(self.n_neighbors, len(samples), DEFAULT_NEIGHBORS)
         neighbors.check_pairs(samples, groups, self.exclude)
         settings = {"k": k, "beta": beta, "adaptive": adaptive, "groups": groups, "exclude": self.exclude}
-        error = neighbors.sks_scores(samples, standardize(Y), **settings)
+        error = sks_scores(samples, standardize(Y), **settings)
         return 1.0 - error.T
+
+
+def sks_scores(
+    samples: Any,
+    y: Any,
+    *,
+    k: int,
+    beta: float = 0.5,
+    adaptive: bool = True,
+    groups: Any = None,
+    exclude: str = "overlap",
+) -> np.ndarray:
+    """Return the leave-one-out MSE of soft kNN on each single feature, (features, outputs); low is good."""
+    samples = as_samples(samples)
+    Y = neighbors.as_outputs(y, len(samples))
+    out = np.empty((samples.n_features, Y.shape[1]))
+    span, k = neighbors.exclusion_span(samples, exclude), max(1, min(k, len(samples)))
+    loo = neighbors.loo_groups(groups, len(samples))
+    for first in range(0, samples.n_features, BLOCK):
+        block = np.arange(first, min(first + BLOCK, samples.n_features))
+        columns = neighbors.take_columns(samples, block)
+        ranks = np.argsort(columns, axis=1, kind="stable")
+        part = out[first : first + BLOCK]
+        loops_errors.sks(columns, ranks, samples.starts, loo, span, Y, k, beta, adaptive, part)
+    return out
 
 
 @dataclass(eq=False, repr=False)
@@ -221,12 +232,8 @@ class Random(_Ranker):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     random_state : int, RandomState or None
         Seed.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
 
     Examples
     --------
@@ -256,8 +263,6 @@ class AllFeatures(_Ranker):
     ----------
     n_features_to_select : int, float or None
         None, the default, keeps all; a number keeps the first ones.
-    feature_groups : array of labels, optional
-        Features with the same label are selected together.
 
     Examples
     --------

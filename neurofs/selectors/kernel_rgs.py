@@ -8,10 +8,7 @@ error before the first step, and the best is taken:
     (z / max z)¹⁶ of the products of pairs (`selectors.pairs`), the best pair and hardly anything else
     the weights of RGS, with those features raised that stand out in a pair
 
-Found of the 20 relevant features of `neurofs reproduce 20-of-640`: 12 and 14 from equal weights (seeds 10 and 11),
-17.8 on average from those of RGS and 20.0 from the best of three (seeds 100 to 104; the rules were chosen on seeds
-200 to 205). With 40 samples of sin(2πx₁) sin(2πx₂) (`navot2005-fig2 --seed 7`), x₁ and x₂ come first in 55 of 100
-repetitions from the weights of RGS, and in 89 from the best of three.
+NOTES.md says how many features each start finds.
 """
 
 from __future__ import annotations
@@ -38,15 +35,13 @@ SHARPNESS = 16
 
 @dataclass(eq=False, repr=False)
 class KernelRGS(EitherSelector):
-    """Feature weights that minimise the leave-block-out error of kernel ridge regression.
+    """Feature weights that minimize the leave-block-out error of kernel ridge regression.
 
     All outputs are learned together; classes become one output each, 1 for its rows and 0 for the others.
     Constant features weigh nothing.
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     mixed : bool
         Also learn how the bins of a channel are mixed, the same way for all channels, after each was given its
         weight: every channel × lag keeps one weight.
@@ -62,8 +57,6 @@ class KernelRGS(EitherSelector):
         Seed of these draws.
     progress : callable, optional
         Called with the number of the step and its loss.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
 
     Attributes
     ----------

@@ -14,9 +14,9 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
 from neurofs.features.samples import Samples
-from neurofs.metric import loops, neighbors
-from neurofs.selectors import loops_margin
-from neurofs.selectors.filters import DEFAULT_NEIGHBORS
+from neurofs.metric import neighbors
+from neurofs.selectors import loops_errors, loops_margin
+from neurofs.selectors.filters import DEFAULT_NEIGHBORS, sks_scores
 from neurofs.selectors.parameters import check_neighbors, check_width
 from neurofs.selectors.targets import standardize
 
@@ -69,9 +69,7 @@ class SoftKNNLoss:
         """Return the loss of every feature on its own."""
         if self._single is None:
             rules: dict[str, Any] = {"k": self.k, "beta": self.beta, "adaptive": self.adaptive}
-            errors = neighbors.sks_scores(
-                self.given, self.Y, groups=self.groups, exclude=self.exclude, **rules
-            )
+            errors = sks_scores(self.given, self.Y, groups=self.groups, exclude=self.exclude, **rules)
             self._single = errors.mean(axis=1)
         return self._single
 
@@ -92,7 +90,7 @@ class SoftKNNLoss:
             slack = (far**2).sum(axis=0)
         errors = np.empty_like(self.Y)
         rules = (self.k, self.beta, self.adaptive)
-        loops.search_errors(
+        loops_errors.search_errors(
             self.ordered, self.order, columns, np.float32(sign), slack, self.Y, *rules, errors
         )
         return float(np.nanmean(errors))

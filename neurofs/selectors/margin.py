@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 
 from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
-from neurofs.metric import loops, neighbors
+from neurofs.metric import loops_neighbors, neighbors
 from neurofs.selectors import loops_margin
 from neurofs.selectors.base import SetSelector
 from neurofs.selectors.feature_groups import FeatureGroups
@@ -80,7 +80,17 @@ def check_beta(beta: Any, utility: str, theta: np.ndarray) -> float:
 
 
 @dataclass(eq=False, repr=False)
-class Simba(ClassSelector):
+class _MarginSelector(ClassSelector):
+    """What the two share."""
+
+    citation, origin = WORKS["gilad2004"], "Gilad-Bachrach, Navot & Tishby 2004"
+
+    utility: str = "linear"
+    beta: Any = "auto"
+
+
+@dataclass(eq=False, repr=False)
+class Simba(_MarginSelector):
     """Simba: stochastic gradient ascent on e(w), with hits and misses found under the current weights.
 
     w ← w + Δ, Δ_f = ½ u'(θ) [(x − nearmiss)_f² / ‖x − nearmiss‖_w − (x − nearhit)_f² / ‖x − nearhit‖_w] w_f
@@ -88,8 +98,6 @@ class Simba(ClassSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     utility : "linear" or "sigmoid"
         u; its derivative is needed, so there is no zero-one.
     beta : "auto" or float
@@ -107,8 +115,6 @@ class Simba(ClassSelector):
         `fit`, never those of its own group.
     random_state : int, RandomState or None
         Seed of the row orders.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
 
     Attributes
     ----------
@@ -128,13 +134,10 @@ class Simba(ClassSelector):
     """
 
     name, label = "simba", "Simba"
-    citation, origin = WORKS["gilad2004"], "Gilad-Bachrach, Navot & Tishby 2004"
     color, marker = "teal", "*"
     is_metric = True
     cost = "m² N per start and epoch"
 
-    utility: str = "linear"
-    beta: Any = "auto"
     n_epochs: int = 1
     n_starts: int = 5
     step_size: Any = "auto"
@@ -185,7 +188,7 @@ class Climb:
         for i in rows:
             size = float(np.abs(w).max())  # the scale of w does not matter here, but might overflow float32
             w2 = ((w / size) ** 2).astype(np.float32)
-            loops.query_distances(self.flat, starts, w2, self.flat[starts[i] : starts[i] + n], d)
+            loops_neighbors.query_distances(self.flat, starts, w2, self.flat[starts[i] : starts[i] + n], d)
             loops_margin.simba_step(self.flat, starts, self.groups, self.span, self.codes, i, d, *rules, w)
 
     def margins(self, w: np.ndarray) -> np.ndarray:
@@ -203,7 +206,7 @@ def root_mean_variance(samples: Samples) -> float:
 
 
 @dataclass(eq=False, repr=False)
-class GFlip(SetSelector, ClassSelector):
+class GFlip(SetSelector, _MarginSelector):
     """G-flip: go through the features in random order and add or remove each one if that raises e(F).
 
     A pass without a change ends it: F is then a local maximum, and its size was nobody's choice. The table of
@@ -229,8 +232,6 @@ class GFlip(SetSelector, ClassSelector):
         `fit`, never those of its own group.
     random_state : int, RandomState or None
         Seed of the orders.
-    feature_groups : array of labels, optional
-        Features with the same label are flipped together.
 
     Attributes
     ----------
@@ -249,12 +250,9 @@ class GFlip(SetSelector, ClassSelector):
     """
 
     name, label = "gflip", "G-flip"
-    citation, origin = WORKS["gilad2004"], "Gilad-Bachrach, Navot & Tishby 2004"
     color, marker = "magenta", "<"
     cost = "m² N per pass; m² memory"
 
-    utility: str = "linear"
-    beta: Any = "auto"
     n_starts: int = 2
     max_passes: int = MOST_PASSES
     exclude: str = "overlap"

@@ -29,7 +29,7 @@ class Mufasa(SetSelector, EstimatorSelector):
     """Mufasa: search the space of meta-features for a place around which n features are good together.
 
     In each of J rounds n features are drawn around a point u, with probabilities that fall off as a Gaussian
-    with the distance of their (standardised) meta-features from u, and the set is scored. The best u and set
+    with the distance of their (standardized) meta-features from u, and the set is scored. The best u and set
     are kept, and the next u is the best one plus noise. (The printed start value of the best quality is the
     largest number, which no set would reach; it is −∞ here.)
 
@@ -123,7 +123,7 @@ class Mufasa(SetSelector, EstimatorSelector):
     def _place(
         self, samples: Samples, feature_groups: FeatureGroups
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the standardised meta-features of every feature group, and their mean and standard deviation."""
+        """Return the standardized meta-features of every feature group, and their mean and standard deviation."""
         meta = describe_features(samples) if self.meta_features is None else self.meta_features
         meta = check_array(meta, dtype=np.float64, input_name="meta_features")
         if len(meta) != samples.n_features:

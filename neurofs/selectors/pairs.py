@@ -4,14 +4,12 @@ A feature that matters only in a pair is independent of the target taken alone. 
 
     z_fg = Σ_i r_i x_if x_ig / √(Σ_i r_i² x_if² x_ig²)
 
-for standardised features x, and r what a ridge regression leaves of the target. The denominator is the standard
+for standardized features x, and r what a ridge regression leaves of the target. The denominator is the standard
 error of the sum for independent rows; where rows follow each other in time all z are larger, and they are divided
 by what makes the median of |z| over many pairs that of a normal distribution. f = g is among the pairs, and finds
 features whose square matters. The score of a feature is its largest |z|.
 
-By chance the best of N features has about √(2 ln(N²/2)): 5 for 640. On recordings of 150 to 1960 features, with
-the target shifted against the spikes by a third to two thirds of the session, the best has 3.7 to 5.5; with
-the target in place 9.2 (chewie), 6.9 (a2929) and 9.3 (stevenson).
+By chance the best of N features has about √(2 ln(N²/2)): 5 for 640. NOTES.md says what recordings have.
 """
 
 from __future__ import annotations
@@ -46,12 +44,8 @@ class Pairs(EitherSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     discrete_target : "auto" or bool
         Whether the target is a class; "auto" says so of everything but floating-point numbers.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
 
     Attributes
     ----------
@@ -88,7 +82,7 @@ def survey_pairs(
     At most so many rows are looked at, evenly spread over all. A constant feature has 0, and itself for a partner.
     """
     rows = pick_evenly(len(samples), min(at_most or len(samples), max(MOST_NUMBERS // samples.n_features, 2)))
-    X, varies = _standardise(np.asarray(samples[rows]))
+    X, varies = _standardize(np.asarray(samples[rows]))
     largest, partner = np.zeros(samples.n_features), np.arange(samples.n_features)
     for r in _residuals(X, Y[rows]).T:
         z, best = _Products(X, r).best()
@@ -112,7 +106,7 @@ def standing_out(z: np.ndarray) -> np.ndarray:
 
 
 class _Products:
-    """|z| of all pairs of standardised features, for one output."""
+    """|z| of all pairs of standardized features, for one output."""
 
     def __init__(self, X: np.ndarray, r: np.ndarray) -> None:
         """Keep the features, the features times r, and the squares of both."""
@@ -141,7 +135,7 @@ class _Products:
         return largest / self.deviation(), partner
 
 
-def _standardise(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _standardize(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the features that vary, with mean 0 and variance 1, and which these are."""
     X = X.astype(np.float64)
     X -= X.mean(axis=0)

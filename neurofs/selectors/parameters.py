@@ -49,7 +49,7 @@ def check_neighbors(n_neighbors: Any, n_samples: int, default: int) -> int:
 
 
 def check_width(beta: Any, factor: Any) -> tuple[float, bool]:
-    """Return the number that the kernels take as β, and whether it multiplies the mean distance."""
+    """Return the number that the loops take as β, and whether it multiplies the mean distance."""
     if isinstance(beta, str) and beta == "adaptive":
         return check_positive("beta_factor", factor), True
     return check_positive("beta", beta), False

@@ -18,7 +18,7 @@ import numpy as np
 
 from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
-from neurofs.metric import loops, neighbors
+from neurofs.metric import loops_neighbors, neighbors
 from neurofs.selectors import loops_margin
 from neurofs.selectors.base import Selector
 from neurofs.selectors.parameters import check_neighbors, check_positive
@@ -55,9 +55,9 @@ def _nearest(
     flat, starts = neighbors.plain(samples.flat), samples.starts
     index, count = np.zeros((queries.size, 1), np.int64), np.zeros(queries.size, np.int64)
     distance, norms = np.zeros((queries.size, 1), np.float32), np.empty(rows.size, np.float32)
-    loops.row_norms(flat, starts[rows], w2, norms)
+    loops_neighbors.row_norms(flat, starts[rows], w2, norms)
     train, query = (flat, starts[rows], groups[rows]), (flat, starts[queries], groups[queries])
-    loops.neighbors(*train, norms, w2, *query, span, index, distance, count)
+    loops_neighbors.neighbors(*train, norms, w2, *query, span, index, distance, count)
     return np.where(count > 0, rows[index[:, 0]], -1)
 
 
@@ -77,13 +77,9 @@ class Relief(ClassSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     exclude : "overlap" or "self"
         Which rows are no neighbors of a row: all whose windows overlap it, or only itself. With `groups` in
         `fit`, never those of its own group.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
 
     Attributes
     ----------
@@ -152,7 +148,7 @@ class _Near:
         for first in range(0, self.n_rows, BLOCK):
             rows = np.arange(first, min(first + BLOCK, self.n_rows))
             d = np.empty((rows.size, self.n_rows), np.float32)
-            loops_margin.manhattan_distances(self.flat, self.starts, self.scale, rows, d)
+            loops_neighbors.manhattan_distances(self.flat, self.starts, self.scale, rows, d)
             yield rows, d
 
     def select(
@@ -163,7 +159,7 @@ class _Near:
         distance = np.zeros((rows.size, k), np.float32)
         train = (np.ascontiguousarray(d[:, among]), self.starts[among], self.groups[among])
         query = (self.starts[rows], self.groups[rows])
-        loops.prefix_select(*train, *query, self.span, index, distance, count)
+        loops_neighbors.prefix_select(*train, *query, self.span, index, distance, count)
         return among[index], count
 
     def add(self, rows: np.ndarray, index: np.ndarray, u: np.ndarray, out: np.ndarray) -> None:
@@ -190,17 +186,12 @@ class ReliefF(ClassSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     n_neighbors : "auto" or int
         k, for each class; "auto" is 10. A class with fewer samples gives what it has.
     scaled : bool
         Divide differences by the range of the feature, as published. Spike counts may do better without.
-    exclude : "overlap" or "self"
-        Which rows are no neighbors of a row: all whose windows overlap it, or only itself. With `groups` in
-        `fit`, never those of its own group.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
+    exclude
+        See `Relief`.
 
     Attributes
     ----------
@@ -248,19 +239,12 @@ class RReliefF(Selector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     n_neighbors : "auto" or int
         k; "auto" is 10.
     sigma : float
         How fast the influence of a neighbor falls with its rank; 20 as published, which is near to even.
-    scaled : bool
-        Divide differences of a feature by its range, as published. Spike counts may do better without.
-    exclude : "overlap" or "self"
-        Which rows are no neighbors of a row: all whose windows overlap it, or only itself. With `groups` in
-        `fit`, never those of its own group.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
+    scaled, exclude
+        See `ReliefF`.
 
     Attributes
     ----------
@@ -276,10 +260,9 @@ class RReliefF(Selector):
     [0, 3]
     """
 
-    name, label = "rrelieff", "RReliefF"
+    name, label, cost = "rrelieff", "RReliefF", "m² N"
     citation, origin = WORKS["robnik1997"], "Robnik-Šikonja & Kononenko 1997"
     color, marker = "olive", "P"
-    cost = "m² N"
 
     n_neighbors: Any = "auto"
     sigma: float = 20.0

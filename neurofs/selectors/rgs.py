@@ -1,4 +1,4 @@
-"""RGS: feature weights that minimise the leave-one-out error of soft k-nearest-neighbor regression.
+"""RGS: feature weights that minimize the leave-one-out error of soft k-nearest-neighbor regression.
 
     e(w) = −½ Σ_x |g(x) − ĝ_w(x)|²
     w_f ← w_f + η ∂e/∂w_f
@@ -6,20 +6,7 @@
 after Navot, Shpigelman, Tishby and Vaadia (NIPS 2005), with the gradient as it follows from e(w); the printed
 algorithm has four slips (a sign inside u, a factor, the sign of ∇e, and an update that drops the error).
 
-How the defaults came about, on the paper's synthetic functions (m = 40 … 100), the planted task (20 of 640,
-`experiments.reproduce`) and recordings from motor cortex:
-
-- β inside the gradient. With β = ¼ of the mean distance of a row's own neighbors, e(w) does not depend on the
-  scale of w. The derivative of β is taken along, which costs nothing. β = ½ or 1 of the mean find fewer
-  planted features, 1/10 is worse on small samples.
-- k = half of the rows, at most 30. Half of 40 … 60 rows beats 0.3 and 0.9; of 2000 rows, 10 … 30 beat 50 and
-  more; between 20 and 100 the recordings show no difference.
-- Rows in steps of 8 that share the weights: as good as single rows, and faster.
-- η = 2 on standardised targets (N/50 below 100 features). Half of it needs twice the epochs; 4 is no better.
-- The survey. e(w) itself gives up some of 20 additive features, for kNN predicts better on fewer; through
-  many neighbors their slopes all stand out. Additive features found: 16.8 → 19.6 of 20, mixed 17.6 → 18.2.
-- No gain: multiplicative gradients (∂e/∂ log w), annealing k, decaying η, averaging weights over epochs,
-  larger batches. A gain too small for its time: several starts (`n_starts`).
+NOTES.md says how the defaults came about.
 """
 
 from __future__ import annotations
@@ -32,7 +19,8 @@ from sklearn.utils import check_random_state
 
 from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
-from neurofs.metric import loops, neighbors
+from neurofs.metric import loops_neighbors, neighbors
+from neurofs.selectors import loops_rgs
 from neurofs.selectors.base import Selector
 from neurofs.selectors.parameters import check_positive, resolve_auto
 from neurofs.selectors.targets import standardize
@@ -57,8 +45,6 @@ class RGS(Selector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     n_neighbors : "auto", "log2" or int
         k. "auto" takes half of the rows, at most 30; "log2" the published ⌈log2 m⌉.
     beta : "adaptive", "auto" or float
@@ -86,8 +72,6 @@ class RGS(Selector):
         Start with a first look at the gradient through many neighbors (half of the rows): features that stand
         out there by more than 3 deviations get a head start, up to twice the weight of the others. Effects of
         single features show clearly among many neighbors, those of pairs only among few.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
 
     Attributes
     ----------
@@ -96,7 +80,7 @@ class RGS(Selector):
         never changes has weight 0.
     importances_, order_, ranking_ : arrays (n_features,)
         Features are ordered by w √SD (times `head_start_`): a quiet channel can have a large weight and
-        yet matter little, a busy one the reverse. Ordered by w alone, the first 20 decode clearly worse.
+        yet matter little, a busy one the reverse.
     head_start_ : array (n_features,)
         Weights after the survey, from 1 to 2.
     output_weights_ : array (n_outputs, n_features)
@@ -233,7 +217,7 @@ class _Ascent:
         return min(runs, key=lambda run: run.loss)
 
     def _width(self, judges: np.ndarray) -> float:
-        """Return the β given to the kernels: a factor if adaptive, else a width."""
+        """Return the β given to the loops: a factor if adaptive, else a width."""
         if self.adaptive:
             return self.factor
         if self.beta == "auto":
@@ -249,7 +233,7 @@ class _Ascent:
         rows, slope = rng.permutation(m)[:SURVEY], np.empty(n, np.float32)
         k, w2 = max(1, min(m // 2, SURVEY)), np.ones(n, np.float32)
         data = self.flat, self.samples.starts, self.groups, self.span, Y
-        loops.rgs_slopes(*data, rows, k, width, self.adaptive, w2, slope)
+        loops_rgs.rgs_slopes(*data, rows, k, width, self.adaptive, w2, slope)
         away = slope.astype(np.float64) - np.median(slope)
         deviation = 1.4826 * np.median(np.abs(away))  # of a normal distribution, from its median
         if not 0 < deviation < np.inf:
@@ -272,7 +256,7 @@ class _Ascent:
 
     def epoch(self, Y: np.ndarray, order: np.ndarray, width: float, w: np.ndarray) -> None:
         """Change w by one pass over the rows of `order`."""
-        loops.rgs_epoch(
+        loops_rgs.rgs_epoch(
             self.flat,
             self.samples.starts,
             self.groups,
@@ -295,9 +279,9 @@ class _Ascent:
         s, w2 = self.samples, (w * w).astype(np.float32)
         index, count = np.zeros((rows.size, self.k), np.int64), np.zeros(rows.size, np.int64)
         distance, norms = np.zeros((rows.size, self.k), np.float32), np.empty(len(s), np.float32)
-        loops.row_norms(self.flat, s.starts, w2, norms)
+        loops_neighbors.row_norms(self.flat, s.starts, w2, norms)
         query = (self.flat, s.starts[rows], self.groups[rows])
-        loops.neighbors(
+        loops_neighbors.neighbors(
             self.flat, s.starts, self.groups, norms, w2, *query, self.span, index, distance, count
         )
         return index, distance, count
@@ -306,7 +290,7 @@ class _Ascent:
         """Return the leave-one-out mean squared error of w on some rows, and the mean β."""
         index, distance, count = self._near(w, rows)
         predicted = np.empty((rows.size, Y.shape[1]))
-        loops.soft_average(index, distance, count, self.k, Y, width, self.adaptive, predicted)
+        loops_neighbors.soft_average(index, distance, count, self.k, Y, width, self.adaptive, predicted)
         has = count > 0
         if not has.any():
             raise ValueError("no row has a neighbor: every other row overlaps it or is of its group")

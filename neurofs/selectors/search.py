@@ -196,8 +196,6 @@ class ForwardSelection(_Search):
     discrete_target : "auto" or bool
         Whether the target is a class, which gives soft kNN one output per class. "auto": all but floating-point
         numbers are classes.
-    feature_groups : array of labels, optional
-        Features with the same label are added or removed together.
 
     Attributes
     ----------

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from neurofs.decoders.kernel_model import KernelModel
-from neurofs.decoders.kernel_rgs import KernelRGSDecoder, count_model_rows, needed_memory
+from neurofs.decoders.kernel_rgs import KernelModel, KernelRGSDecoder, count_model_rows, needed_memory
 from neurofs.experiments.reproduce.planted import draw, found
 from neurofs.features.samples import Samples
 from neurofs.metric.learning import (
@@ -298,7 +297,6 @@ def test_memory_is_counted_before_the_work(monkeypatch):
     with pytest.raises(ValueError, match=r"needs at least \d+ MB for 396 samples of 20 features"):
         KernelRGSDecoder(memory_limit=1e6).fit(samples, y)
     monkeypatch.setattr("neurofs.decoders.kernel_rgs.CHOOSING_ROWS", 100)
-    monkeypatch.setattr("neurofs.decoders.kernel_model.CHOOSING_ROWS", 100)
     few = KernelRGSDecoder(memory_limit=4e6, n_rows=100, n_steps=5, random_state=0).fit(samples, y)
     assert 100 <= len(few._first.rows) < len(samples)
     assert np.isfinite(few.predict(samples)).all()
@@ -323,7 +321,6 @@ def test_the_count_of_memory_holds(n_samples, n_model, monkeypatch):
 def test_long_and_very_wide_data(m, n, monkeypatch):
     monkeypatch.setattr("neurofs.decoders.kernel_rgs.LANDMARKS", 300)
     monkeypatch.setattr("neurofs.decoders.kernel_rgs.CHOOSING_ROWS", 400)
-    monkeypatch.setattr("neurofs.decoders.kernel_model.CHOOSING_ROWS", 400)
     X = np.random.default_rng(0).normal(size=(m, n)).astype(np.float32)
     y = np.sin(X[:, 0]) + X[:, 1]
     decoder = KernelRGSDecoder(random_state=0, n_steps=10, n_rows=200).fit(X, y)

@@ -25,7 +25,7 @@ from neurofs.report.figures.scores import draw_confusion, draw_curves, draw_null
 from neurofs.report.figures.session import draw_raster, draw_traces
 from neurofs.report.methods_text import write_methods
 from neurofs.report.page import MARKERS, render, show_table
-from neurofs.report.palette import BLUE, LABELS, THEME, find_key
+from neurofs.report.palette import BLUE, THEME, find_key
 from neurofs.report.pictures import Table
 from neurofs.selectors import SELECTORS
 
@@ -107,7 +107,6 @@ def test_every_selector_has_a_name_and_a_style_of_its_own():
     styles = {(key.color, key.marker, str(key.line)) for key in keys.values()}
     assert len(styles) == len({key.label for key in keys.values()}) == len(keys)
     assert {key.marker for key in keys.values()} <= {*MARKERS, "x", ""}
-    assert all(name in LABELS for name in keys)
 
 
 def test_wins_are_those_of_the_weighted_reference():

@@ -9,9 +9,10 @@ import pytest
 from comparisons import make_comparison
 
 from neurofs.comparison.comparison import read
+from neurofs.comparison.wording import format_number
 from neurofs.report.feature_maps import describe_channels
 from neurofs.report.index import IndexEntry
-from neurofs.report.page import format_number, render_index
+from neurofs.report.page import render_index
 
 pytestmark = pytest.mark.browser
 

@@ -193,12 +193,14 @@ def test_simba_goes_up_the_gradient():
     h, w = 1e-5, np.arange(2, 7) / 4
     i = 7
     order = np.array([i])
-    from neurofs.metric import loops
+    from neurofs.metric import loops_neighbors
     from neurofs.selectors import loops_margin
 
     samples, got = Samples.from_array(X), w.copy()
     d, groups = np.empty(len(X), np.float32), np.arange(len(X))
-    loops.query_distances(samples.flat, samples.starts, np.float32(w**2), samples.flat[5 * i : 5 * i + 5], d)
+    loops_neighbors.query_distances(
+        samples.flat, samples.starts, np.float32(w**2), samples.flat[5 * i : 5 * i + 5], d
+    )
     loops_margin.simba_step(samples.flat, samples.starts, groups, 0, y, order[0], d, True, 1.5, 1.0, got)
     for f in range(5):
         up, down = w + h * (np.arange(5) == f), w - h * (np.arange(5) == f)

@@ -13,6 +13,7 @@ import numpy as np
 
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.summary import Band, Curve, Null, Output, Stability, Summary, Wins
+from neurofs.comparison.wording import format_percent
 from neurofs.ground.errors import printable
 from neurofs.report.captions import CURVE_WORDS, LINES, write_caption
 from neurofs.report.palette import CHANCE, INK, MUTED, PAPER, RULE, Key, find_key
@@ -208,13 +209,13 @@ def _describe_curves(lines: list[Line], score: str, output: str) -> str:
 
 def draw_wins(comparison: Comparison) -> Picture | None:
     """Return the share of folds that the reference wins against each rival, against n."""
-    shares = {w.rival: (np.array(w.n), _as_numbers(w.share)) for w in choose_wins(comparison.summary)}
-    if not shares:
+    wins = choose_wins(comparison.summary)
+    if not wins:
         return None
+    shares = {w.rival: (np.array(w.n), _as_numbers(w.share)) for w in wins}
     reference = find_key(comparison.summary.reference).label
     alt = f"Winning percentage of {reference} against " + "; ".join(
-        f"{find_key(rival).label} {_as_percent(share[-1])} at {n[-1]} features"
-        for rival, (n, share) in shares.items()
+        f"{find_key(w.rival).label} {format_percent(w.share[-1])} at {w.n[-1]} features" for w in wins
     )
     return Picture(
         "wins",
@@ -229,10 +230,6 @@ def choose_wins(summary: Summary) -> list[Wins]:
     """Return the wins against each rival, those of the weighted form of the reference where it has one."""
     best = {w.rival: w for w in sorted(summary.wins, key=lambda w: w.weighted)}
     return [w for w in best.values() if len(w.n) > 1]
-
-
-def _as_percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if np.isfinite(share) else "unknown"
 
 
 def tabulate_shares(title: str, who: str, shares: Shares) -> Table:
