@@ -2,8 +2,7 @@
 
 A decoder is a scikit-learn regressor whose `fit` takes an array or `Samples`, trials, feature weights, and
 the parts of the training data to try parameters on; none of it ever sees the data to be predicted. Spike counts
-go in raw: on recorded data, z-scored counts cost distance-based decoders up to half of R², and networks up to a
-fifth. Feature weights multiply the features; a weight of 0 drops the feature.
+go in raw. Feature weights multiply the features; a weight of 0 drops the feature.
 """
 
 from __future__ import annotations

@@ -44,9 +44,7 @@ class KernelRGSDecoder(Decoder):
     where the memory does not suffice for all, some of the rows, at most 2,000, serve as landmarks (Nyström).
 
     The prediction is the mean of two such models: the metric of one mixes the bins of each channel, that of the
-    other has four directions through all channels. They err differently: on the 15 folds of three recordings the
-    mean was better than the first model in every one, by .002 to .004 in R² on average, for twice the time. The
-    intervals are those of the first model.
+    other has four directions through all channels. The intervals are those of the first model.
 
     Parameters
     ----------

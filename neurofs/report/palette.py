@@ -12,6 +12,7 @@ from typing import Any
 from neurofs.comparison.names import find_method, name_method
 
 __all__ = [
+    "BLUE",
     "CHANCE",
     "COLORS",
     "INK",
@@ -20,6 +21,7 @@ __all__ = [
     "RULE",
     "THEME",
     "TRUE",
+    "VERMILION",
     "Key",
     "find_key",
     "render_variables",
@@ -43,6 +45,8 @@ COLORS = {  # for light and for dark pages
     "gray": ("#6b7178", "#9aa2aa"),
 }
 INK, MUTED, RULE, PAPER, TRUE = (COLORS[name][0] for name in ("ink", "muted", "rule", "paper", "true"))
+BLUE, VERMILION = COLORS["blue"][0], COLORS["vermilion"][0]
+"""Accents of figures that show no method."""
 
 THEME = {light: f"--c{i}" for i, (light, _) in enumerate(COLORS.values())}
 """CSS variable of each color that figures are drawn in."""
