@@ -43,6 +43,7 @@ def r_squared(truth: np.ndarray, predicted: np.ndarray, axis: int = -1) -> np.nd
     >>> r_squared(np.array([[0.0], [2.0]]), np.array([[0.5], [1.5]]), axis=0)
     array([0.75])
     """
+    truth, predicted = np.asarray(truth, float), np.asarray(predicted, float)
     with np.errstate(divide="ignore", invalid="ignore"):
         r2 = 1.0 - np.mean((predicted - truth) ** 2, axis=axis) / np.var(truth, axis=axis)
     return np.where(np.isfinite(r2), r2, np.nan)

@@ -140,7 +140,7 @@ class PairedTest(_Part):
     effect_size: Value = Field(description="The mean difference in standard deviations of the differences.")
     wins: Value = Field(description="Share of folds that the reference wins.")
     n_folds: int
-    p_holm: Value = Field(description="Corrected for the number of methods (Holm).")
+    p_holm: Value = Field(None, description="Corrected for the number of methods (Holm).")
 
 
 class Curve(_Part):

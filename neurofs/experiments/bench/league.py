@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
-from neurofs.comparison.scores import score_values
+from neurofs.comparison.scores import r_squared
 from neurofs.decoders.base import Part, Rehearsal, TunedDecoder
 from neurofs.decoders.kalman import Kalman
 from neurofs.decoders.kernel_rgs import NORMAL_95, KernelRGSDecoder
@@ -235,7 +235,7 @@ def _score_fold(
     """Yield the scores of every row of a fold, and of the averages of rows."""
     overlaps, truth = overlap_audit(session.samples, train, test), session.y[test]
     for (name, seed), result in (results | _average(results)).items():
-        r2 = r_squared(truth, result.predicted)
+        r2 = r_squared(truth, result.predicted, axis=0)
         covered = coverage(truth, result.predicted, result.deviations)
         for output, r2_of_output, covered_of_output in zip(session.outputs, r2, covered, strict=True):
             yield {
@@ -351,14 +351,8 @@ def coverage(truth: np.ndarray, predicted: np.ndarray, deviations: Any) -> np.nd
     return inside.mean(axis=0) if np.isfinite(deviations).all() else np.full(truth.shape[1], np.nan)
 
 
-def r_squared(truth: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    """Return the R² of each output."""
-    outputs = zip(truth.T, predicted.T, strict=True)
-    return np.array([score_values(own, estimate)["r2"] for own, estimate in outputs])
-
-
 def _progress(session: Session, fold: int, run: Run, result: Result, test: np.ndarray) -> str:
     """Return one line on a decoder and a fold."""
-    r2 = float(np.mean(r_squared(session.y[test], result.predicted)))
+    r2 = float(np.mean(r_squared(session.y[test], result.predicted, axis=0)))
     row = run[0] if ROWS[run[0]].n_seeds == 1 else f"{run[0]} seed {run[1]}"
     return f"{session.name} fold {fold} {row}: R² {r2:.3f}, {result.costs['fit_seconds']:.1f} s"
