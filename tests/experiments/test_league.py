@@ -173,7 +173,7 @@ def test_the_network_learns(session):
     pytest.importorskip("torch")
     from neurofs.experiments.bench.lstm import LSTM
 
-    decoder = LSTM(session.n_channels, hidden=(6, 8), max_epochs=200)
+    decoder = LSTM(session.n_channels, sizes=(6, 8), max_epochs=200)
     decoder.fit(session.samples[:150], session.y[:150])
     assert decoder.parts_[0].chosen["cells"] in (6, 8)
     assert decoder.predict(session.samples[155:]).shape == (44, 2)

@@ -106,7 +106,8 @@ class _Events:
 
 def _means(table: pd.DataFrame, target: str, value: str) -> pd.DataFrame:
     """Return the mean of a column for the methods that have tolerances, (method, tolerance)."""
-    return average(choose(table, target=target).dropna(), "method", "tolerance", value).sort_index()
+    means = average(choose(table, target=target).dropna(), "method", "tolerance", value)
+    return means.sort_index().sort_index(axis=1)
 
 
 def _rival(table: pd.DataFrame, method: str, **values: int) -> float:
