@@ -13,8 +13,6 @@ import click
 
 from neurofs.commands.options import jobs_option, json_option, read_size, read_time
 
-__all__ = ["batch_command", "run_sessions"]
-
 
 @click.command("batch")
 @click.argument("pipeline", type=click.Path(path_type=Path), metavar="PIPELINE.toml")
@@ -31,9 +29,7 @@ __all__ = ["batch_command", "run_sessions"]
 @click.option("--fresh", is_flag=True, help="Start over: remove what earlier runs left in the output folder.")
 @click.option("--task-timeout", metavar="TIME", help="Longest time of a task, such as 90, 30m or 2h.")
 @click.option("--memory-limit", metavar="SIZE", help="Most memory of a task's process, such as 4GB (Linux).")
-@click.option(
-    "--keep-going/--stop-on-error", default=True, show_default=True, help="After a session that failed."
-)
+@click.option("--keep-going/--stop-on-error", default=True, show_default=True, help="After a session that failed.")
 @json_option
 def batch_command(
     pipeline: Path,

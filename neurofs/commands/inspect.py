@@ -11,8 +11,6 @@ import click
 
 from neurofs.commands.options import OptionsCommand, json_option, read_given
 
-__all__ = ["inspect_command"]
-
 
 @click.command("inspect", cls=OptionsCommand)
 @click.argument("file", required=False, type=click.Path(path_type=Path))

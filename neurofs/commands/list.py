@@ -10,9 +10,6 @@ import click
 
 from neurofs.commands.options import json_option
 
-__all__ = ["list_command"]
-
-
 NOTE = "m samples, N features, k neighbors; weights, ranks and supports for all."
 
 

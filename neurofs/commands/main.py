@@ -25,8 +25,6 @@ from neurofs.commands.simulate import simulate_command
 from neurofs.commands.transfer import transfer_command
 from neurofs.ground.errors import NeurofsError
 
-__all__ = ["main"]
-
 
 class _Group(click.Group):
     """A group that prints the errors that are the user's to mend in one line, without a traceback."""

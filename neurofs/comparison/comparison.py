@@ -33,14 +33,6 @@ from neurofs.ground.config import RunOptions, given_options, make_options, read_
 from neurofs.ground.errors import InputError
 from neurofs.ground.files import make_folder, write_atomically
 
-__all__ = [
-    "SCORE_COLUMNS",
-    "Comparison",
-    "read",
-    "save",
-    "start_run",
-]
-
 SCORE_COLUMNS = {
     "output": "str",  # the target's component; "(all)" never occurs here
     "repeat": "int64",
@@ -129,9 +121,7 @@ def read(folder: str | Path) -> Comparison:
     folder = Path(folder)
     summary = _read_summary(folder / "summary.json")
     try:
-        scores = pd.read_csv(
-            folder / "scores.csv", dtype=SCORE_COLUMNS, keep_default_na=False, na_values=[""]
-        )
+        scores = pd.read_csv(folder / "scores.csv", dtype=SCORE_COLUMNS, keep_default_na=False, na_values=[""])
         tables = {name: _read_netcdf(folder / f"{name}.nc") for name in ("weights", "predictions", "session")}
     except (OSError, ValueError, KeyError) as error:
         raise InputError(folder, "the files of a run", error, "Run it again.") from None
@@ -170,9 +160,7 @@ def _to_json(summary: Summary) -> str:
 def _to_netcdf(dataset: xr.Dataset) -> bytes:
     """Return a dataset as compressed NetCDF-4; the same dataset gives the same bytes."""
     packed = {"zlib": True, "complevel": 4}
-    encoding = {
-        name: packed for name, v in dataset.variables.items() if v.dtype.kind in "iuf" and v.size > 64
-    }
+    encoding = {name: packed for name, v in dataset.variables.items() if v.dtype.kind in "iuf" and v.size > 64}
     return bytes(dataset.to_netcdf(engine="h5netcdf", encoding=encoding))
 
 

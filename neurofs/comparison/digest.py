@@ -51,8 +51,6 @@ from neurofs.comparison.summary import (
 )
 from neurofs.recordings.recording import Recording, find_gaps
 
-__all__ = ["summarize"]
-
 FOLD = ["output", "repeat", "fold"]
 CURVE = ["selector", "weighted", "output"]
 

@@ -11,8 +11,6 @@ from neurofs.decoders.base import Decoder
 from neurofs.ground.method import Method
 from neurofs.selectors import SELECTORS
 
-__all__ = ["find_decoder", "find_method", "name_alone", "name_method", "split_method"]
-
 ALONE = "-decoder"  # what tells a decoder with a metric of its own from a selector of the same name
 
 

@@ -15,8 +15,6 @@ from neurofs.comparison.summary import Input, Provenance
 from neurofs.ground.config import RunOptions
 from neurofs.recordings.recording import Recording
 
-__all__ = ["describe_provenance"]
-
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "xarray", "pandas", "h5py", "joblib")
 
 
@@ -61,11 +59,7 @@ def _find_revision() -> str | None:
         return None
     try:
         found = subprocess.run(
-            ["git", "-C", str(home), "rev-parse", "HEAD"],
-            capture_output=True,
-            text=True,
-            timeout=5,
-            check=True,
+            ["git", "-C", str(home), "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None

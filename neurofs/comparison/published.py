@@ -16,8 +16,6 @@ from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.problem import BASELINES
 from neurofs.comparison.wording import format_percent
 
-__all__ = ["check_claims"]
-
 Claim = dict[str, Any]
 
 REFERENCE = "rgs"

@@ -9,8 +9,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-__all__ = ["RANGES", "SCORES", "find_variance", "r_squared", "score_classes", "score_values"]
-
 SCORES = ("mse", "r2", "r", "accuracy", "balanced_accuracy")
 RANGES = {
     "mse": (0.0, np.inf),

@@ -18,17 +18,6 @@ from scipy.stats import norm, t
 
 from neurofs.comparison.summary import Count, Estimate
 
-__all__ = [
-    "compare_paired",
-    "correct_holm",
-    "describe_counts",
-    "estimate",
-    "find_best_size",
-    "measure_stability",
-    "null_p_value",
-    "share_of_wins",
-]
-
 CONFIDENCE = 0.95
 
 

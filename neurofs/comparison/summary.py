@@ -11,33 +11,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-__all__ = [
-    "SCHEMA",
-    "Audit",
-    "Band",
-    "BestSize",
-    "Confusion",
-    "Count",
-    "Curve",
-    "Estimate",
-    "FewChannels",
-    "Findings",
-    "Headline",
-    "MethodScores",
-    "Null",
-    "Number",
-    "Numbers",
-    "PairedTest",
-    "PooledScores",
-    "Provenance",
-    "Scores",
-    "SessionFacts",
-    "Stability",
-    "Summary",
-    "Weighting",
-    "Wins",
-]
-
 SCHEMA: Literal[2] = 2
 Score = Literal["r2", "accuracy"]
 
@@ -365,9 +338,7 @@ class Findings(_Part):
     weighting: list[Weighting]
     best_n: list[BestSize]
     stability: list[Stability]
-    few_channels: FewChannels | None = Field(
-        description="Null if it was not asked how many channels suffice."
-    )
+    few_channels: FewChannels | None = Field(description="Null if it was not asked how many channels suffice.")
     null: list[Null] = Field(description="The null control; empty if it was not run.")
     confusion: Confusion | None = Field(description="Null if the target has no classes.")
     provenance: Provenance

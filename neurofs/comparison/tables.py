@@ -14,15 +14,6 @@ from neurofs.comparison.problem import NULL, Problem, Task, list_tasks
 from neurofs.comparison.store import TaskResult
 from neurofs.features.tensor import map_features
 
-__all__ = [
-    "assemble_null",
-    "assemble_predictions",
-    "assemble_scores",
-    "assemble_weights",
-    "list_methods",
-    "rank_channels",
-]
-
 Results = Mapping[Task, TaskResult]
 
 

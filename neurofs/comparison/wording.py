@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from neurofs.comparison.summary import Estimate
 
-__all__ = ["SCORE_NAMES", "format_estimate", "format_number", "format_p", "format_percent"]
-
 SCORE_NAMES = {"r2": "R²", "accuracy": "accuracy"}
 UNKNOWN = "n/a"
 

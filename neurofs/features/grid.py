@@ -8,8 +8,6 @@ import numpy as np
 
 from neurofs.recordings.recording import TICK
 
-__all__ = ["Grid"]
-
 
 @dataclass(frozen=True)
 class Grid:

@@ -16,17 +16,6 @@ import numpy as np
 
 from neurofs.features.samples import Samples
 
-__all__ = [
-    "BlockedKFold",
-    "Fold",
-    "count_overlaps",
-    "make_folds",
-    "overlap_audit",
-    "shift_rows",
-    "shuffled_folds",
-    "split_off",
-]
-
 NULL_SHARE = 5  # a fifth of the samples is cut off at each end, so that every shift compares as many
 BLOCKS_PER_FOLD = 5  # without trials, repeats after the first deal out this many blocks to each fold
 

@@ -16,8 +16,6 @@ from neurofs.ground.errors import MAX_MESSAGE, UsageError, printable, quoted
 from neurofs.ground.plugins import BROKEN, find_plugins, name_package
 from neurofs.ground.works import Work
 
-__all__ = ["Method", "Registry", "describe_methods", "render_methods"]
-
 COLUMNS = ("name", "what it does", "target", "cost", "reference")
 NAME = "[a-z][a-z0-9]*(-[a-z0-9]+)*"
 MARKERS = ("", *"os^vDd<>phP*x")
@@ -153,8 +151,7 @@ def _check_looks(method: type[Method]) -> None:
 def describe_methods(registry: Registry) -> list[dict[str, str]]:
     """Return what each method of a registry does, which target it takes, what it costs, and where it is from."""
     return [
-        dict(zip(COLUMNS, _describe(method, registry.package(name)), strict=True))
-        for name, method in registry.items()
+        dict(zip(COLUMNS, _describe(method, registry.package(name)), strict=True)) for name, method in registry.items()
     ]
 
 

@@ -16,8 +16,6 @@ from __future__ import annotations
 
 from importlib.metadata import EntryPoint, entry_points
 
-__all__ = ["BROKEN", "find_plugins", "name_package"]
-
 BROKEN = (
     ArithmeticError,
     AssertionError,

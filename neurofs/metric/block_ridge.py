@@ -25,16 +25,6 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
-__all__ = [
-    "BlockLoss",
-    "block_residuals",
-    "cut_blocks",
-    "inverse",
-    "kernel",
-    "leave_block_out",
-    "scored_rows",
-]
-
 
 @dataclass(frozen=True)
 class BlockLoss:

@@ -26,8 +26,6 @@ from neurofs.features.samples import Samples
 from neurofs.metric.block_ridge import kernel
 from neurofs.metric.learning import N_STEPS, LearnedMetric, learn_metric, make_blocks, sort_rows
 
-__all__ = ["ChannelPath", "choose_size", "keep_channels", "learn_sparse_metric", "path_sizes"]
-
 KEPT = 0.7
 FEWER_STEPS = 4
 JUDGING_ROWS = 2500

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["find_directions"]
-
 
 def find_directions(X: np.ndarray, Y: np.ndarray, n_directions: int) -> np.ndarray:
     """Return (features, directions) for centered `X` and `Y`; a coordinate ``X @ direction`` has variance 1.

@@ -11,8 +11,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-__all__ = ["local_linear", "local_linear_from_table"]
-
 
 @njit(cache=True)
 def _inner_products(flat, starts, w2, x, index, count, S):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["demo_path"]
-
 
 def demo_path() -> Path:
     """Return the file of the demo session: in the installed package, or in `data` of a checkout."""

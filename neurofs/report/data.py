@@ -18,8 +18,6 @@ from neurofs.report.figures.session import STRETCH, path_labels
 from neurofs.report.palette import THEME, find_key
 from neurofs.report.traces import Traces
 
-__all__ = ["encode_json", "pack_maps", "pack_traces"]
-
 MAX_RANKS = 3_000_000
 """Ranks in one page; with more, only the first repeat is shown."""
 

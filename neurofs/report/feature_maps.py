@@ -11,17 +11,6 @@ import numpy as np
 
 from neurofs.comparison.comparison import Comparison
 
-__all__ = [
-    "count_channels",
-    "describe_channels",
-    "find_n",
-    "list_selectors",
-    "mean_weights",
-    "selected_share",
-    "share_by_kind",
-    "weigh_lags",
-]
-
 
 def list_selectors(comparison: Comparison) -> list[str]:
     """Return the selectors that rank features and have a result, the reference first."""
@@ -89,9 +78,7 @@ def count_channels(comparison: Comparison, n: int) -> list[tuple[str, float, flo
         hits = (ranks > 0) & (ranks <= n)
         hits = hits[(ranks > 0).any(axis=(1, 2))]
         used = hits.any(axis=2).sum(axis=1)
-        rows.append(
-            (selector, float(used.mean()), float((hits.sum(axis=(1, 2)) / np.maximum(used, 1)).mean()))
-        )
+        rows.append((selector, float(used.mean()), float((hits.sum(axis=(1, 2)) / np.maximum(used, 1)).mean())))
     return rows
 
 

@@ -22,8 +22,6 @@ from neurofs.report.feature_maps import find_n, share_by_kind
 from neurofs.report.figures.across import draw_all_lags, draw_all_scores, draw_all_wins
 from neurofs.report.pictures import Picture, Table
 
-__all__ = ["IndexEntry", "make_index"]
-
 Claim = Mapping[str, Any]
 
 

@@ -11,22 +11,6 @@ from typing import Any
 
 from neurofs.comparison.names import find_method, name_method
 
-__all__ = [
-    "BLUE",
-    "CHANCE",
-    "COLORS",
-    "INK",
-    "MUTED",
-    "PAPER",
-    "RULE",
-    "THEME",
-    "TRUE",
-    "VERMILION",
-    "Key",
-    "find_key",
-    "render_variables",
-]
-
 COLORS = {  # for light and for dark pages
     "ink": ("#1f2328", "#e6e9ec"),
     "muted": ("#59626b", "#a3acb5"),

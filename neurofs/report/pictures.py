@@ -24,8 +24,6 @@ from neurofs.report.captions import Caption
 from neurofs.report.palette import INK, MUTED, PAPER, Key
 from neurofs.report.svg import Styles, to_svg
 
-__all__ = ["STYLE", "Panel", "Picture", "Table", "render_panels", "save_picture", "shade", "use_log_n"]
-
 STYLE: Any = {
     "font.size": 8.5,
     "axes.titlesize": 9,

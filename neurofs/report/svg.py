@@ -14,8 +14,6 @@ from typing import Any
 
 from neurofs.report.palette import THEME
 
-__all__ = ["Styles", "to_svg"]
-
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _NUMBER = re.compile(r"-?\d+\.\d+")
 _DROPPED = {f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"}
@@ -78,9 +76,7 @@ def _clean(element: ET.Element, styles: Styles, prefix: str) -> None:
     for name in ("d", "x", "y", "transform", "points"):
         if name in element.attrib:
             element.set(name, _shorten(element.attrib[name]))
-    if element.get("transform", "").startswith("rotate(0 ") or element.get("transform", "").startswith(
-        "rotate(-0 "
-    ):
+    if element.get("transform", "").startswith("rotate(0 ") or element.get("transform", "").startswith("rotate(-0 "):
         del element.attrib["transform"]
     for child in element:
         _clean(child, styles, prefix)

@@ -10,8 +10,6 @@ from neurofs.comparison.summary import Audit, Null, Number, Numbers, SessionFact
 from neurofs.comparison.wording import format_number, format_p
 from neurofs.report.captions import count_of, name_output
 
-__all__ = ["describe_run", "judge", "list_numbers"]
-
 FOLDS = {"trials": "whole trials", "blocks": "contiguous blocks", "shuffled": "shuffled bins"}
 """What folds are made of."""
 

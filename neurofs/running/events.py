@@ -15,8 +15,6 @@ from typing import Any
 
 from neurofs.ground.errors import InputError
 
-__all__ = ["EventLog", "append_line", "read_events", "write_log"]
-
 
 class EventLog:
     """Appends events to a file.
@@ -44,9 +42,7 @@ def append_line(path: Path, text: str) -> None:
         with path.open("ab", buffering=0) as file:
             file.write((text + "\n").encode("utf-8"))
     except OSError as error:
-        raise InputError(
-            path, "a file that can be written", error.strerror, "Check space and rights."
-        ) from None
+        raise InputError(path, "a file that can be written", error.strerror, "Check space and rights.") from None
 
 
 def read_events(path: Path) -> Iterator[dict[str, Any]]:

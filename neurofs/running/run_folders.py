@@ -14,8 +14,6 @@ from neurofs.report.index import IndexEntry
 from neurofs.report.page import render, render_index, save_figures
 from neurofs.running.events import read_events
 
-__all__ = ["CLAIMS", "find_runs", "make_entry", "rebuild", "rebuild_all", "write_index"]
-
 CLAIMS = "claims.json"
 """What a batch leaves beside its index page: the published claims that were checked."""
 

@@ -25,10 +25,9 @@ from neurofs.pipeline import Prepared, finish, prepare
 from neurofs.recordings.demo import demo_path
 from neurofs.report.page import write_report
 from neurofs.running.events import write_log
-from neurofs.running.executors import Executor, Failure, Serial
+from neurofs.running.executors import Executor, Serial
 from neurofs.running.lock import hold_folder
-
-__all__ = ["MARK", "choose_options", "decode", "finish_run", "open_run", "run_tasks"]
+from neurofs.running.worker import Failure
 
 MARK = "finished.json"
 """What a batch writes last into a run folder: from what the files there were made."""

@@ -19,8 +19,6 @@ from neurofs.selectors.feature_groups import FeatureGroups
 from neurofs.selectors.filters import feature_blocks, quantile_bins
 from neurofs.selectors.memory import check_memory
 
-__all__ = ["Conflicts", "Partition", "count_pairs", "discretize"]
-
 MOST_VALUES = 256  # different values up to which whole numbers are taken as they are
 BLOCK = 2**20  # conflicts listed at a time
 

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["FeatureGroups", "group_weights"]
-
 
 class FeatureGroups:
     """Which features belong together.
@@ -59,6 +57,4 @@ def group_weights(weights: np.ndarray, feature_groups: FeatureGroups) -> np.ndar
     """
     largest = weights.max(initial=0.0) or 1.0
     squares = (weights / largest) ** 2
-    return largest * np.sqrt(
-        np.bincount(feature_groups.of_feature, weights=squares, minlength=len(feature_groups))
-    )
+    return largest * np.sqrt(np.bincount(feature_groups.of_feature, weights=squares, minlength=len(feature_groups)))

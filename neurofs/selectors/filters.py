@@ -27,8 +27,6 @@ from neurofs.selectors.base import Selector
 from neurofs.selectors.parameters import check_neighbors, check_width
 from neurofs.selectors.targets import EitherSelector, standardize
 
-__all__ = ["SKS", "AllFeatures", "CorrCoef", "InfoGain", "Random"]
-
 BLOCK = 64  # features looked at together
 DEFAULT_NEIGHBORS = 30
 

@@ -12,8 +12,6 @@ from numba import njit, prange
 
 from neurofs.metric.loops_neighbors import ZERO, sift_down, soft_weights
 
-__all__ = ["search_errors", "sks"]
-
 BUILT_ON = "3337c436"  # checksum of metric/loops_neighbors.py, which numba's cache does not look at
 
 

@@ -11,9 +11,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-__all__ = ["add_differences", "margins", "shift_distances", "simba_step"]
-
-
 # -------------------------------------------------------------------------------------------------- Relief
 
 

@@ -23,8 +23,6 @@ from neurofs.metric.loops_neighbors import (
     soft_weights,
 )
 
-__all__ = ["rgs_epoch", "rgs_slope", "rgs_slopes"]
-
 BUILT_ON = "3337c436"  # checksum of metric/loops_neighbors.py, which numba's cache does not look at
 LEAST = 1e-6  # least weight, as a fraction of the largest
 

@@ -20,8 +20,6 @@ from neurofs.selectors.filters import DEFAULT_NEIGHBORS, sks_scores
 from neurofs.selectors.parameters import check_neighbors, check_width
 from neurofs.selectors.targets import standardize
 
-__all__ = ["EstimatorLoss", "SoftKNNLoss"]
-
 
 class SoftKNNLoss:
     """Leave-one-out mean squared error of soft kNN with unit weights, in units of the target's variance.
@@ -90,9 +88,7 @@ class SoftKNNLoss:
             slack = (far**2).sum(axis=0)
         errors = np.empty_like(self.Y)
         rules = (self.k, self.beta, self.adaptive)
-        loops_errors.search_errors(
-            self.ordered, self.order, columns, np.float32(sign), slack, self.Y, *rules, errors
-        )
+        loops_errors.search_errors(self.ordered, self.order, columns, np.float32(sign), slack, self.Y, *rules, errors)
         return float(np.nanmean(errors))
 
 

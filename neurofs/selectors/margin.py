@@ -25,8 +25,6 @@ from neurofs.selectors.parameters import resolve_auto
 from neurofs.selectors.relief import nearest_hits_and_misses, squared_differences, usable_rows
 from neurofs.selectors.targets import ClassSelector
 
-__all__ = ["Climb", "GFlip", "Simba", "evaluate_margins", "find_margins"]
-
 UTILITIES = ("linear", "zero-one", "sigmoid")
 STEPS = (1.0, 0.3, 0.1, 0.03, 0.01)  # step sizes that the starts of Simba try in turn
 MOST_PASSES = 100
@@ -300,12 +298,7 @@ class _Flips:
     ) -> None:
         """Start from the empty set, with rows in the order of their classes."""
         order = np.argsort(codes, kind="stable")
-        self.samples, self.members, self.utility, self.beta = (
-            samples[order],
-            feature_groups.members,
-            utility,
-            beta,
-        )
+        self.samples, self.members, self.utility, self.beta = (samples[order], feature_groups.members, utility, beta)
         sizes = np.bincount(codes)
         self.first = np.repeat(np.cumsum(sizes) - sizes, sizes)
         self.last = np.repeat(np.cumsum(sizes), sizes)

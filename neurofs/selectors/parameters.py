@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["check_neighbors", "check_positive", "check_width", "is_count", "resolve_auto"]
-
 
 def is_count(value: Any) -> bool:
     """Tell whether a value is a whole number above 0.

@@ -24,8 +24,6 @@ from neurofs.selectors.base import Selector
 from neurofs.selectors.parameters import check_neighbors, check_positive
 from neurofs.selectors.targets import ClassSelector
 
-__all__ = ["RReliefF", "Relief", "ReliefF", "nearest_hits_and_misses"]
-
 BLOCK = 128  # rows whose distances to all others are kept at a time
 DEFAULT_NEIGHBORS = 10
 
@@ -151,9 +149,7 @@ class _Near:
             loops_neighbors.manhattan_distances(self.flat, self.starts, self.scale, rows, d)
             yield rows, d
 
-    def select(
-        self, rows: np.ndarray, d: np.ndarray, among: np.ndarray, k: int
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def select(self, rows: np.ndarray, d: np.ndarray, among: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the k nearest of the rows `among` for each of `rows`, and how many there are."""
         index, count = np.zeros((rows.size, k), np.int64), np.zeros(rows.size, np.int64)
         distance = np.zeros((rows.size, k), np.float32)

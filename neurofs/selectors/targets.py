@@ -11,17 +11,6 @@ from sklearn.utils.validation import column_or_1d
 from neurofs.features.samples import Samples
 from neurofs.selectors.base import Selector
 
-__all__ = [
-    "ClassSelector",
-    "EitherSelector",
-    "EstimatorSelector",
-    "check_classes",
-    "encode_classes",
-    "is_discrete",
-    "one_hot",
-    "standardize",
-]
-
 
 class ClassSelector(Selector):
     """A selector whose target is a class; `_weigh` gets the classes as numbers 0, 1, …"""

@@ -15,8 +15,6 @@ from neurofs.experiments.bench.row import Row
 from neurofs.running.events import EventLog
 from neurofs.running.executors import Processes
 
-__all__ = ["measure_batch", "run_short_tasks", "work_briefly"]
-
 N_JOBS = 2
 
 

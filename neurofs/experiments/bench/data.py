@@ -11,8 +11,6 @@ import numpy as np
 from neurofs.experiments.bench.meters import MemoryMeter, run_alone
 from neurofs.experiments.bench.row import Row
 
-__all__ = ["measure_data"]
-
 N_CHANNELS, HOURS, RATE = 200, 2.0, 20.0
 
 

@@ -21,8 +21,6 @@ import numpy as np
 from neurofs.experiments.bench.loops import sklearn_knn, soften
 from neurofs.experiments.bench.row import Row
 
-__all__ = ["measure_decode"]
-
 PROTOCOL: dict[str, Any] = {
     "target": ("hand_velocity",),
     "selectors": ("rgs", "sks", "infogain", "corrcoef"),

@@ -42,13 +42,7 @@ from neurofs.ground.threads import one_thread
 from neurofs.metric.neighbors import prefix_curve
 from neurofs.selectors.rgs import RGS
 
-__all__ = ["ROWS", "run_league", "run_session"]
-
-RGS_SETTINGS: Mapping[str, Any] = {
-    "n_epochs": 3,
-    "survey": False,
-    "random_state": 0,
-}  # a metric, not a ranking
+RGS_SETTINGS: Mapping[str, Any] = {"n_epochs": 3, "survey": False, "random_state": 0}  # a metric, not a ranking
 Report = Callable[[str], None]
 Run = tuple[str, int]  # a row and its seed
 
@@ -69,9 +63,7 @@ class CorrelationKNN(TunedDecoder):
     ALWAYS_TUNED = True
     SIZES = (5, 10, 20, 35, 50, 75, 100, 150, 200, 300, 500, 800, 1200)
 
-    def _fit_part(
-        self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]
-    ) -> Part:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         sizes = [n for n in self.SIZES if n < train.n_features] + [train.n_features]
         fitted, chosen = [], {}
         for o in range(targets.shape[1]):
@@ -82,9 +74,7 @@ class CorrelationKNN(TunedDecoder):
         return Part(None, fitted, chosen)
 
     def _errors(self, t: Rehearsal, o: int, sizes: Sequence[int]) -> list[float]:
-        curve = self._curve(
-            t.train, t.targets[:, o], correlation_order(t.train, t.targets[:, o]), sizes, t.queries
-        )
+        curve = self._curve(t.train, t.targets[:, o], correlation_order(t.train, t.targets[:, o]), sizes, t.queries)
         return [float(np.mean((t.truth[:, o] - p[:, 0]) ** 2)) for p in curve]
 
     def _curve(self, train: Samples, y: np.ndarray, order: Any, sizes: Any, queries: Samples) -> np.ndarray:
@@ -170,9 +160,7 @@ def run_session(
     for fold, run, result in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks):
         results[fold][run] = result
         report(_progress(session, fold, run, result, splits[fold][1]))
-    records = [
-        r for fold, split in enumerate(splits) for r in _score_fold(session, fold, *split, results[fold])
-    ]
+    records = [r for fold, split in enumerate(splits) for r in _score_fold(session, fold, *split, results[fold])]
     return pd.DataFrame(records).sort_values(["decoder", "fold", "seed"], kind="stable", ignore_index=True)
 
 
@@ -223,9 +211,7 @@ def _run_row(
     """Fit one row on one fold and predict."""
     data, queries = _training_data(session, train), session.samples[test]
     with one_thread():
-        predicted, deviations, costs = _measure(
-            ROWS[name].make(session, seed), data, weighing.arguments, queries
-        )
+        predicted, deviations, costs = _measure(ROWS[name].make(session, seed), data, weighing.arguments, queries)
     return fold, (name, seed), Result(predicted, deviations, costs | {"weights_seconds": weighing.seconds})
 
 

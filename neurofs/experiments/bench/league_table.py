@@ -9,8 +9,6 @@ import pandas as pd
 
 from neurofs.experiments.bench.row import Row
 
-__all__ = ["GOALS", "league_rows", "render_league", "summarize"]
-
 RIVALS = ("XGBoost", "SVR-RBF", "ridge", "kNN on best n by correlation")
 GOALS: Mapping[str, Mapping[str, float]] = {
     "RGS + soft kNN": {"stevenson": 0.875, "chewie": 0.775, "a2929": 0.90},

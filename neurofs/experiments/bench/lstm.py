@@ -12,8 +12,6 @@ import numpy as np
 from neurofs.decoders.base import Part, Rehearsal, TunedDecoder
 from neurofs.features.samples import Samples
 
-__all__ = ["LSTM"]
-
 
 @dataclass(eq=False, repr=False)
 class LSTM(TunedDecoder):
@@ -46,9 +44,7 @@ class LSTM(TunedDecoder):
     max_epochs: int = 30
     random_state: int = 0
 
-    def _fit_part(
-        self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]
-    ) -> Part:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         small, *larger = self.sizes
         best = min(self._rehearse(rehearsals[0], small, dropout) for dropout in self.INPUT_DROPOUTS)
         best = min([best, *(self._rehearse(rehearsals[0], n_cells, best[2]) for n_cells in larger)])
@@ -61,9 +57,7 @@ class LSTM(TunedDecoder):
         nets = self._train(t.train, t.targets, n_cells, dropout)
         return min((_rate(net, t), n_cells, dropout, epoch) for epoch, net in enumerate(nets, start=1))
 
-    def _train(
-        self, train: Samples, targets: np.ndarray, n_cells: int, input_dropout: float
-    ) -> Iterator[Any]:
+    def _train(self, train: Samples, targets: np.ndarray, n_cells: int, input_dropout: float) -> Iterator[Any]:
         """Yield the network after each epoch; it is the same object, trained further."""
         import torch
 

@@ -17,8 +17,6 @@ import numpy as np
 
 from neurofs.running.worker import SINGLE_THREAD
 
-__all__ = ["MemoryMeter", "peak_memory", "run_alone", "seconds"]
-
 ENOUGH = 1.0  # seconds after which a call is no longer repeated
 STATUS, RESTART = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 

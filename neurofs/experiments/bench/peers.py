@@ -18,8 +18,6 @@ import numpy as np
 from neurofs.experiments.bench.meters import MemoryMeter, run_alone
 from neurofs.experiments.bench.row import Row
 
-__all__ = ["PEERS", "measure_peers"]
-
 PATIENCE = 900  # seconds after which a peer is stopped
 
 

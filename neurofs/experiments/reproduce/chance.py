@@ -18,8 +18,6 @@ from neurofs.experiments.reproduce.claims import Claim, make_claim
 from neurofs.experiments.reproduce.figures import add_legends, make_axes
 from neurofs.experiments.reproduce.tables import Progress, track
 
-__all__ = ["MINUTES", "claims", "plot", "run", "tabulate"]
-
 MINUTES = 10
 SHIFTS = 20
 
@@ -47,14 +45,7 @@ def decode_noise(seed: int) -> dict[str, Any]:
     )
     (null,) = found.summary.null
     number = found.summary.headline.numbers.reference
-    return {
-        "seed": seed,
-        "r2": number.mean,
-        "low": number.low,
-        "high": number.high,
-        "p": null.p,
-        "chance": null.chance,
-    }
+    return {"seed": seed, "r2": number.mean, "low": number.low, "high": number.high, "p": null.p, "chance": null.chance}
 
 
 def claims(table: pd.DataFrame) -> Iterator[Claim]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypedDict
 
-__all__ = ["Claim", "make_claim", "render_claims"]
-
 
 class Claim(TypedDict):
     """What is claimed, what was published and where, what we find, and whether it holds."""

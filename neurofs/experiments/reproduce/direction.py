@@ -27,15 +27,6 @@ from neurofs.features.splits import BlockedKFold
 from neurofs.selectors import SKS, CorrCoef, GFlip, InfoGain, Random, Relief, ReliefF, Simba
 from neurofs.selectors.targets import one_hot
 
-__all__ = [
-    "MARGINS",
-    "METHODS",
-    "check_direction",
-    "decode_direction",
-    "read_direction",
-    "tabulate_direction",
-]
-
 METHODS: dict[str, Callable[[int], Any]] = {
     "simba, linear": lambda seed: Simba(random_state=seed),
     "simba, sigmoid": lambda seed: Simba(utility="sigmoid", random_state=seed),

@@ -28,8 +28,6 @@ from neurofs.features.samples import Samples
 from neurofs.features.splits import BlockedKFold
 from neurofs.selectors import Focus2, InfoGain, MutualInformationGreedy, Random, SimpleGreedy, WeightedGreedy
 
-__all__ = ["MINUTES", "claims", "plot", "run", "shuffle_trials", "tabulate"]
-
 MINUTES = 1
 TOLERANCES = (0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.0)
 EXACT_TOLERANCES = (0.3, 0.2)  # at which FOCUS-2 is run
@@ -165,11 +163,7 @@ def tabulate(table: pd.DataFrame) -> list[str]:
     lines += _lines(_means(table, "dealt out anew", "events"), ".1f", ", dealt anew")[1:]
     lines += ["accuracy of soft kNN on test trials"]
     lines += _lines(_means(table, "direction", "accuracy"), ".3f")[1:]
-    rivals = [
-        f"{n} by {name} {_rival(table, name, events=n):.3f}"
-        for name in ("infogain", "random")
-        for n in (5, 17)
-    ]
+    rivals = [f"{n} by {name} {_rival(table, name, events=n):.3f}" for name in ("infogain", "random") for n in (5, 17)]
     rivals += [f"{name} {_rival(table, name):.3f}" for name in ("all events", "most frequent direction")]
     return [*lines, f"  beside: {', '.join(rivals)}"]
 

@@ -26,10 +26,9 @@ from neurofs.ground.errors import UsageError
 from neurofs.ground.files import remove_parts, write_atomically
 from neurofs.report import page
 from neurofs.report.svg import Styles
-from neurofs.running.executors import Failure, Processes
+from neurofs.running.executors import Processes
 from neurofs.running.lock import hold_folder
-
-__all__ = ["Outcome", "render_page", "run_all"]
+from neurofs.running.worker import Failure
 
 
 class Outcome(NamedTuple):

@@ -31,8 +31,6 @@ from neurofs.experiments.reproduce.tables import Progress, average, choose, rend
 from neurofs.selectors.filters import mutual_information
 from neurofs.selectors.meta import QualityMap
 
-__all__ = ["MINUTES", "claims", "plot", "run", "tabulate"]
-
 MINUTES = 1
 SIDE, N_FEATURES, N_IMAGES = 8, 64, 1000  # of training images; the others are for tests
 WIDTH = 3 * SIDE / 28
@@ -64,9 +62,7 @@ def gaussians(M: np.ndarray) -> np.ndarray:
 
 def make_map() -> QualityMap:
     """Return the quality map of the source, with a ridge."""
-    return QualityMap(
-        regressor=make_pipeline(FunctionTransformer(gaussians), RidgeCV(np.logspace(-6, 2, 17)))
-    )
+    return QualityMap(regressor=make_pipeline(FunctionTransformer(gaussians), RidgeCV(np.logspace(-6, 2, 17))))
 
 
 def infogain(X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -188,11 +184,7 @@ def _error_claim(top: pd.DataFrame) -> Claim:
 
 def _task_claims(tasks: pd.DataFrame) -> Iterator[Claim]:
     for method, rival, why in (
-        (
-            "(x, y)",
-            "average",
-            "of 64 pixels, each on hundreds of images, the average has little noise to smooth",
-        ),
+        ("(x, y)", "average", "of 64 pixels, each on hundreds of images, the average has little noise to smooth"),
         ("r", "(x, y)", "digits of 8 × 8 pixels fill their image: quality depends on more than the distance"),
     ):
         pairs = ", ".join(f"{n}: {tasks.loc[method, n]:.2f} / {tasks.loc[rival, n]:.2f}" for n in TASKS)

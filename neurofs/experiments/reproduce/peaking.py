@@ -22,8 +22,6 @@ from neurofs.experiments.reproduce.claims import Claim, make_claim
 from neurofs.experiments.reproduce.figures import add_legends, make_axes
 from neurofs.experiments.reproduce.tables import Progress, align, choose, track
 
-__all__ = ["MINUTES", "best_n", "claims", "draw", "f", "plot", "run", "svm_error", "tabulate", "true_errors"]
-
 MINUTES = 1
 N_FEATURES, M = 1000, 16  # of the simulations
 SVM_SIZES, SVM_ROWS, SVM_C = (1, 2, 3, 5, 8, 13, 22, 36, 60, 100, 200, 400, 1000), (16, 100, 225), 1e-4
@@ -142,8 +140,7 @@ def _curve(table: pd.DataFrame, part: str, mu_name: str, m: int) -> pd.Series:
 
 def _theory_claims(table: pd.DataFrame) -> Iterator[Claim]:
     gaps = {
-        name: (_curve(table, "theory", name, M) - _curve(table, "simulation", name, M)).abs().max()
-        for name in CHOICES
+        name: (_curve(table, "theory", name, M) - _curve(table, "simulation", name, M)).abs().max() for name in CHOICES
     }
     yield make_claim(
         "theory is close to the true error even at m = 16",
@@ -152,9 +149,7 @@ def _theory_claims(table: pd.DataFrame) -> Iterator[Claim]:
         max(gaps.values()) < 0.05,
     )
     shares = {name: (_curve(table, "simulation", name, M) * 2) for name in ("a", "b", "f")}
-    ends = ", ".join(
-        f"{name} {curve.min() / 2:.3f} -> {curve.iloc[-1] / 2:.3f}" for name, curve in shares.items()
-    )
+    ends = ", ".join(f"{name} {curve.min() / 2:.3f} -> {curve.iloc[-1] / 2:.3f}" for name, curve in shares.items())
     rises = all(curve.iloc[-1] > 1.3 * curve.min() for curve in shares.values())
     far = norm.cdf(-f(CHOICES["b"][1](10**6), M)[-1])
     yield make_claim(

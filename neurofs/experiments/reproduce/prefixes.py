@@ -23,8 +23,6 @@ from neurofs.report.palette import find_key
 from neurofs.selectors.filters import SKS, CorrCoef, InfoGain
 from neurofs.selectors.rgs import RGS
 
-__all__ = ["MINUTES", "claims", "plot", "run", "tabulate"]
-
 MINUTES = 2
 SIZES, K, BETA = (20, 50, 100, 200, 400), 50, 0.5
 
@@ -38,11 +36,7 @@ def _rankings(samples: Any, Y: np.ndarray, seed: int) -> dict[str, tuple[np.ndar
 
 
 def run(
-    repetitions: int = 5,
-    seed: int = 0,
-    sizes: Iterable[int] = SIZES,
-    session: Any = None,
-    progress: Progress = None,
+    repetitions: int = 5, seed: int = 0, sizes: Iterable[int] = SIZES, session: Any = None, progress: Progress = None
 ) -> pd.DataFrame:
     """Decode the first `repetitions` of five folds: one row per method, n, fold and output; all n at the end."""
     session = session or RECORDINGS["stevenson"](find_recording("stevenson2011_m1.mat").parent)

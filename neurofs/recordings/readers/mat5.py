@@ -15,8 +15,6 @@ from scipy.io.matlab import MatReadError
 
 from neurofs.recordings.readers.sizes import Budget
 
-__all__ = ["check_and_inflate"]
-
 MAX_DEPTH = 50
 HEADER = 128
 SIZES = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8}
@@ -131,9 +129,7 @@ class _Walker:
         position = self.expect(position, stop, {INT8}, "a name")[2]
         self._check_values(kind, is_complex, math.prod(shape), position, stop, depth)
 
-    def _check_values(
-        self, kind: int, is_complex: bool, n_values: int, position: int, stop: int, depth: int
-    ) -> None:
+    def _check_values(self, kind: int, is_complex: bool, n_values: int, position: int, stop: int, depth: int) -> None:
         if kind in NUMERIC_CLASSES:
             for _ in range(1 + is_complex):
                 position = self._check_numbers(position, stop, n_values)

@@ -27,8 +27,6 @@ from neurofs.recordings.readers.sizes import Budget, count_bytes
 from neurofs.recordings.readers.variables import LeftOut, Variables, drop_left_out, flatten, join_rows
 from neurofs.recordings.recording import Recording
 
-__all__ = ["read", "read_variables"]
-
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _DAMAGE = (
     *(MatReadError, struct.error, zlib.error, OSError, EOFError, MemoryError),
@@ -105,9 +103,7 @@ def _convert(value: Any, name: str, budget: Budget) -> Any:
         return LeftOut()
     if value.dtype.names is not None:
         fields = value.dtype.names
-        rows = [
-            {f: _convert(row[f], f"{name}.{f}", budget) for f in fields} for row in value.ravel(order="F")
-        ]
+        rows = [{f: _convert(row[f], f"{name}.{f}", budget) for f in fields} for row in value.ravel(order="F")]
         return rows[0] if len(rows) == 1 else rows
     if value.dtype.kind == "O":
         return [_convert(item, name, budget) for item in value.ravel(order="F")]

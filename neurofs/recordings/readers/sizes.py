@@ -12,8 +12,6 @@ from collections.abc import Iterable
 
 from neurofs.ground.errors import InputError
 
-__all__ = ["Budget", "count_bytes", "memory_size"]
-
 HARMLESS = 64 * 2**20
 """Bytes that one part may hold whatever it takes on disk: constant data compress without limit."""
 
@@ -60,9 +58,7 @@ declared. Read it on a larger machine, or store less.
         """Account for one more part, or refuse a file that never ends."""
         self.n_parts += 1
         if self.n_parts > MAX_PARTS:
-            raise InputError(
-                where, f"at most {MAX_PARTS:,} parts", "more", "The file is damaged or refers to itself."
-            )
+            raise InputError(where, f"at most {MAX_PARTS:,} parts", "more", "The file is damaged or refers to itself.")
 
 
 def count_bytes(shape: Iterable[int], itemsize: int) -> int:

@@ -18,8 +18,6 @@ from neurofs.report.figures.scores import choose_wins, plot_shares, tabulate_sha
 from neurofs.report.palette import BLUE, MUTED, Key, find_key
 from neurofs.report.pictures import Panel, Picture, Table
 
-__all__ = ["draw_all_lags", "draw_all_scores", "draw_all_wins"]
-
 Sessions = Mapping[str, Comparison]
 
 

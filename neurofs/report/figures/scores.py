@@ -19,18 +19,6 @@ from neurofs.report.captions import CURVE_WORDS, LINES, write_caption
 from neurofs.report.palette import CHANCE, INK, MUTED, PAPER, RULE, Key, find_key
 from neurofs.report.pictures import Panel, Picture, Table, shade, use_log_n
 
-__all__ = [
-    "choose_wins",
-    "draw_confusion",
-    "draw_curves",
-    "draw_null",
-    "draw_stability",
-    "draw_weighting",
-    "draw_wins",
-    "plot_shares",
-    "tabulate_shares",
-]
-
 AXIS_NAMES = {"mse": "mean squared error", "r2": "R²", "accuracy": "share of right classes"}
 BASELINES = ("all", "ridge", "kalman")
 OUTPUT_MARKERS = "os^Dv"
@@ -167,12 +155,7 @@ def _find_choice(comparison: Comparison, output: str, score: str) -> tuple[float
 
 
 def _plot_curves(
-    axes: Any,
-    lines: list[Line],
-    levels: dict[str, float],
-    ring: tuple[float, float] | None,
-    score: str,
-    label: str,
+    axes: Any, lines: list[Line], levels: dict[str, float], ring: tuple[float, float] | None, score: str, label: str
 ) -> None:
     for name, value in levels.items():
         key = CHANCE if name == "chance" else find_key(name)
@@ -369,9 +352,7 @@ def _plot_stability(axes: Any, rows: list[Stability]) -> None:
             axes.plot([row.low, row.high], [y, y], color=key.color, lw=1.4)
         axes.plot(row.index, y, marker=key.marker or "o", color=key.color, ms=5)
     axes.set_yticks(range(len(rows)), [f"{find_key(r.selector).label}, n = {r.n:g}" for r in rows])
-    axes.set(
-        xlabel="stability (0: as random sets, 1: identical)", xlim=(-0.2, 1.05), ylim=(len(rows) - 0.4, -0.6)
-    )
+    axes.set(xlabel="stability (0: as random sets, 1: identical)", xlim=(-0.2, 1.05), ylim=(len(rows) - 0.4, -0.6))
 
 
 def draw_confusion(comparison: Comparison) -> Picture | None:

@@ -12,8 +12,6 @@ from neurofs.ground.files import write_atomically
 from neurofs.running.batch.session import SessionState
 from neurofs.running.run_folders import CLAIMS, make_entry, write_index
 
-__all__ = ["merge_scores", "publish"]
-
 
 def publish(batch: tuple[Path, bool], states: Sequence[SessionState]) -> list[dict[str, Any]]:
     """Write ``scores.csv``, ``claims.json`` and ``index.html`` of a batch; return the claims that were checked.

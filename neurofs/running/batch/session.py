@@ -26,8 +26,6 @@ from neurofs.recordings.writers import write
 from neurofs.running.batch.config import Session, SimulateOptions
 from neurofs.running.session import MARK, finish_run
 
-__all__ = ["Outline", "SessionState", "finish_session", "outline_session"]
-
 TABLES = ("scores.csv", "weights.nc", "predictions.nc", "session.nc")
 FILES = ("run.toml", *TABLES, "summary.json", "report.html")
 """What a finished run folder has."""
