@@ -267,7 +267,7 @@ def _summary(rng, scores, predictions, session, config, channels, classes, leaks
             "folds": [f | {"n_train": 300, "n_test": 80, "n_overlaps": leaks // len(folds)} for f in folds],
         },
         "methods": methods,
-        "tests": [_test(m, config) for m in methods if m["method"] != reference],
+        "tests": [_test(m, names, config) for m in methods if m["method"] != reference],
         "curves": _curves(curve, score),
         "wins": _wins(curve, reference),
         "weighting": [
@@ -355,9 +355,10 @@ def _headline(methods, score, reference) -> dict[str, Any]:
     return {"method": methods[0]["method"], "sentences": ["The movement can be decoded."], "numbers": numbers}
 
 
-def _test(method, config) -> dict[str, Any]:
+def _test(method, outputs, config) -> dict[str, Any]:
+    whole = "pooled" if len(outputs) > 1 else outputs[0]
     difference = {"mean": 0.05, "low": 0.01, "high": 0.09}
-    about = {"method": method["method"], "output": "pooled", "difference": difference, "effect_size": 0.8}
+    about = {"method": method["method"], "output": whole, "difference": difference, "effect_size": 0.8}
     return about | {"p": 0.01, "p_holm": 0.04, "wins": 0.9, "n_folds": config.n_splits * config.n_repeats}
 
 

@@ -26,25 +26,6 @@ Values = list[Value]
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False)
 
-    def __getitem__(self, key: str) -> Any:
-        """Look a field up as in a mapping, until every reader uses attributes."""
-        return getattr(self, {"metric": "score", "schema": "schema_version"}.get(key, key))
-
-    def __contains__(self, key: str) -> bool:
-        return key in type(self).model_fields
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """Return a field, or the default."""
-        return getattr(self, key, default)
-
-    def keys(self) -> list[str]:
-        """Return the names of the fields."""
-        return list(type(self).model_fields)
-
-    def items(self) -> list[tuple[str, Any]]:
-        """Return names and values of the fields."""
-        return list(self)
-
 
 class Estimate(_Part):
     """A mean over folds with its 95 % interval (Nadeau and Bengio)."""

@@ -170,8 +170,7 @@ def _note_failed(comparison: Comparison) -> Iterator[Block]:
 def _tabulate_methods(summary: Summary) -> Table:
     """Return one row per method: pooled scores with intervals, n, and the test against the reference."""
     first, *others = TABLED_SCORES[summary.score]
-    single = len(summary.session.outputs) == 1
-    tests = {t.method: t for t in summary.tests if t.output == "pooled" or single}
+    tests = summary.tests_by_method
     rows = [
         (
             name_method(m.method),

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neurofs.comparison.comparison import Comparison
+from neurofs.comparison.scores import find_variance
+from neurofs.comparison.stats import describe_counts
 from neurofs.comparison.summary import Band, Curve, Null, Output, Stability, Summary, Wins
 from neurofs.comparison.wording import format_percent
 from neurofs.ground.errors import printable
@@ -139,19 +141,18 @@ def _find_chance(comparison: Comparison, output: str, score: str) -> float | Non
     if chance is None or score != "mse":
         return chance
     table = comparison.scores
-    table = table[(table["output"] == output) & table["chosen"] & (table["r2"] < 1)]
-    variance = (table["mse"] / (1 - table["r2"])).mean()
+    variance = find_variance(table[(table["output"] == output) & table["chosen"]]).mean()
     return float((1 - chance) * variance) if np.isfinite(variance) else None
 
 
-def _find_choice(comparison: Comparison, output: str, score: str) -> tuple[float, float] | None:
+def _find_choice(comparison: Comparison, output: str, score: str) -> tuple[int, float] | None:
     """Return where the reference chose: median n, mean score."""
     reference, table = comparison.summary.reference, comparison.scores
     mean = _find_means(comparison.summary, output, score).get(reference)
     if mean is None:
         return None
     own = table[table["chosen"] & (table["method"] == reference) & (table["output"] == output)]
-    return float(np.percentile(own["n"], 50, method="nearest")), mean
+    return describe_counts(own["n"]).median, mean
 
 
 def _plot_curves(
