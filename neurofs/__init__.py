@@ -16,25 +16,17 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:  # so that editors and type checkers know what `neurofs.load` returns
-    from neurofs.comparison.comparison import Comparison as Comparison
-    from neurofs.comparison.comparison import read as read
-    from neurofs.comparison.comparison import save as save
+    from neurofs.comparison.comparison import Comparison as Comparison, read as read, save as save
     from neurofs.decoders import DECODERS as DECODERS
-    from neurofs.decoders.base import Decoder as Decoder
-    from neurofs.decoders.base import TunedDecoder as TunedDecoder
+    from neurofs.decoders.base import Decoder as Decoder, TunedDecoder as TunedDecoder
     from neurofs.decoders.kernel_rgs import KernelRGSDecoder as KernelRGSDecoder
     from neurofs.decoders.kernel_ridge import KernelRidgeMetric as KernelRidgeMetric
-    from neurofs.decoders.nearest import LocalLinear as LocalLinear
-    from neurofs.decoders.nearest import SoftKNN as SoftKNN
+    from neurofs.decoders.nearest import LocalLinear as LocalLinear, SoftKNN as SoftKNN
     from neurofs.features.samples import Samples as Samples
     from neurofs.features.splits import BlockedKFold as BlockedKFold
     from neurofs.features.tensor import (
         build_tensor as build_tensor,
-    )
-    from neurofs.features.tensor import (
         map_features as map_features,
-    )
-    from neurofs.features.tensor import (
         to_samples as to_samples,
     )
     from neurofs.ground.method import Method as Method
@@ -42,10 +34,8 @@ if TYPE_CHECKING:  # so that editors and type checkers know what `neurofs.load` 
     from neurofs.pipeline import compare as compare
     from neurofs.recordings.quality import inspect_file as inspect_file
     from neurofs.recordings.readers import load as load
-    from neurofs.recordings.recording import Recording as Recording
-    from neurofs.recordings.recording import Series as Series
-    from neurofs.recordings.simulate import map_truth as map_truth
-    from neurofs.recordings.simulate import simulate_session as simulate_session
+    from neurofs.recordings.recording import Recording as Recording, Series as Series
+    from neurofs.recordings.simulate import map_truth as map_truth, simulate_session as simulate_session
     from neurofs.recordings.writers import write as write
     from neurofs.report.page import render as render
     from neurofs.running.session import decode as decode
