@@ -1,7 +1,5 @@
 """``neurofs batch``: many sessions from one file, on a laptop or a cluster."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """``neurofs bench``: speed and memory against the peers, and the league of decoders."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """``neurofs decode``: a cross-validated comparison and its report, for one session or several."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """``neurofs inspect``: what is in a file, what is wrong with it, and which options decode it."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

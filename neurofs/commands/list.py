@@ -1,7 +1,5 @@
 """``neurofs list``: what there is to choose from, and the schema of summary.json."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

@@ -3,8 +3,6 @@
 Nothing heavy is imported before a command runs, so that ``--help`` answers at once.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """Options: those that many commands have, and the keys of settings files, each an option of the same name."""
 
-from __future__ import annotations
-
 import ast
 import re
 import types

@@ -1,7 +1,5 @@
 """``neurofs report``: rebuild the reports of runs; several runs give an index page across them."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """``neurofs reproduce``: published experiments, with their figures beside ours."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

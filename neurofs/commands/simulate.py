@@ -1,7 +1,5 @@
 """``neurofs simulate``: a session with known truth."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``neurofs transfer``: what earlier sessions teach about the features of a new one."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -16,8 +16,6 @@ Files are written to a temporary name and moved into place, so that a file that 
 removed first and written last, so that the files of a folder that has one belong together.
 """
 
-from __future__ import annotations
-
 import io
 import json
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Makes the `Summary` of a comparison from its scores, weights and predictions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The result in plain words: the headline of a summary, and the table that decode prints."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from neurofs.comparison.names import name_method

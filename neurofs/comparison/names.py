@@ -4,8 +4,6 @@ A method is a selector ("rgs", decoded by soft kNN), a selector and a decoder ("
 all features ("ridge"), or one that learns its own metric ("kernel-rgs-decoder").
 """
 
-from __future__ import annotations
-
 from neurofs.decoders import DECODERS
 from neurofs.decoders.base import Decoder
 from neurofs.ground.method import Method

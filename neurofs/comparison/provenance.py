@@ -1,7 +1,5 @@
 """Where a result comes from: versions, command, seed, inputs, time and memory."""
 
-from __future__ import annotations
-
 import datetime
 import platform
 import resource

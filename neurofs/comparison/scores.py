@@ -4,8 +4,6 @@ MSE = mean (g − ĝ)²      R² = 1 − MSE / variance of g over the test sampl
 accuracy = share of right classes      balanced accuracy = mean over classes of the share of right ones
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -16,8 +16,6 @@ The attribute ``alignment`` says in words what `onset` is, ``condition`` which c
 conditions are from. Everything survives a netCDF round trip unchanged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -8,8 +8,6 @@ variance of the mean of J folds is estimated as
 instead of S²/J, and intervals and tests use Student's t with J − 1 degrees of freedom.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

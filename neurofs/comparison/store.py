@@ -1,7 +1,5 @@
 """`TaskStore`: results of single tasks, kept in the run folder, from which an interrupted run goes on."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -4,8 +4,6 @@ Numbers that do not exist are null. ``neurofs list schema`` prints the JSON sche
 makes a summary from scores, weights and predictions.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, Any, Literal
 

@@ -1,7 +1,5 @@
 """From the results of tasks to the tables of a comparison: scores, weights, predictions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -16,8 +16,6 @@ see the training part only. (The rank correlation of RGS is no ceiling: it ranks
 together, the quality is that of each alone.)
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Scores, estimates and shares as they are written in sentences, tables and reports."""
 
-from __future__ import annotations
-
 from neurofs.comparison.summary import Estimate
 
 SCORE_NAMES = {"r2": "R²", "accuracy": "accuracy"}

@@ -1,7 +1,5 @@
 """The Kalman filter as a decoder: a linear model of how outputs move and how features follow them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Decoders that know samples by their weighted distances alone, through a kernel: kernel ridge regression."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Linear decoders: ridge regression on all lags, which is the Wiener filter, and the Wiener cascade."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar

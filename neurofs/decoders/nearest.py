@@ -12,8 +12,6 @@ blocks too would flatter narrow, unsmooth choices, so that `hold_out` fits them 
     decoder = LocalLinear().fit(X, y, trials, fit_weights(X, y, trials), parts)
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar

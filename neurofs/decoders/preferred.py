@@ -1,7 +1,5 @@
 """The average of the decoders that take a metric, and the one of them that the training data prefer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """`Grid`: the bins of a session, counted in whole ticks so that no spike falls between two of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Hold-outs: parts of the training data that are set aside while something is chosen."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice

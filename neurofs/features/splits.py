@@ -6,8 +6,6 @@ left out. What shares raw data is known from the samples alone: |starts differ| 
 `make_folds` gives the folds of a whole comparison: repeats with another order of trials or blocks, each audited.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -6,8 +6,6 @@ interpolated at their centers. Circular series become their cosine and sine: an 
 nothing. A condition of the trials, such as the direction of a reach, is a target of classes.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -14,8 +14,6 @@ The conventions, which every later stage relies on:
 - A condition of the trials as target gives the number of its class, and `classes` among the attributes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ command-line option of the same name (`counts_bin_width` is ``--counts-bin-width
 with the nearest known name.
 """
 
-from __future__ import annotations
-
 import difflib
 import tomllib
 from collections.abc import Collection, Mapping

@@ -1,7 +1,5 @@
 """Files: written whole or not at all, folders made, half-written parts removed, contents hashed."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from pathlib import Path

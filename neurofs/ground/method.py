@@ -4,8 +4,6 @@ Everything that tables, options, figures and methods texts know of a method is a
 Installed packages add methods of their own by entry points (`ground.plugins`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property

@@ -1,7 +1,5 @@
 """One thread for numba and BLAS."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -11,8 +11,6 @@ more than the standard error of this difference, blocks being the independent un
 to that size with all training data.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice

@@ -4,8 +4,6 @@ The first is the direction of largest covariance with any combination of the tar
 what it explains of the samples is taken out before the next is looked for.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 

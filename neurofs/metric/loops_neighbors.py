@@ -22,8 +22,6 @@ checksum (`BUILT_ON`), so that a change here changes them as well; a test compar
 
 # mypy: disallow-untyped-defs=False
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit, prange
 

@@ -9,8 +9,6 @@
 Neighbors are found once, with the largest k of interest; estimates for many (k, β, ridge) then cost little.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The built-in demo session."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

@@ -4,8 +4,6 @@
 shows it to a person.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 from itertools import compress

@@ -15,8 +15,6 @@ The truth is in the channel table: `tuning`, `tuning_lag` (seconds by which the 
 negative: they follow it), `preferred_direction` (degrees) and `partner`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

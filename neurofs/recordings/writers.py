@@ -4,8 +4,6 @@ The bytes depend on the recording alone (no dates, no random identifiers), so th
 the same file twice. A file is written beside its final name and moved there when it is complete.
 """
 
-from __future__ import annotations
-
 import os
 import uuid
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 Words in braces are filled in for each run by `write_caption`; `count_of` puts a noun behind its number.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from neurofs.comparison.summary import Output

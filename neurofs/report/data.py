@@ -3,8 +3,6 @@
 Long arrays are base64 of little-endian numbers, which is a third of their size as text.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any

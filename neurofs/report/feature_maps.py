@@ -3,8 +3,6 @@
 Tasks that are missing have rank 0 and weight NaN in `weights.nc`; they are left out of every mean.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

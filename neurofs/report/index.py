@@ -4,8 +4,6 @@ Claims are mappings with `claim`, `published`, `found` and `holds` (True, False,
 tested).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The methods section of a paper, written from the settings and results of a run."""
 
-from __future__ import annotations
-
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.names import name_method, split_method
 from neurofs.decoders import DECODERS

@@ -6,8 +6,6 @@ it. Names from files are hostile text: jinja2 escapes them, JSON escapes markup,
 Content-Security-Policy allows no script or style but those whose hash it states.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import math

@@ -4,8 +4,6 @@ Each color has a partner for dark pages; `THEME` maps the color that a figure is
 that stands for both.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

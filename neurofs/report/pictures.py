@@ -4,8 +4,6 @@ A picture is data: a name, a caption (`report.captions`), a legend, and panels t
 on axes. `render_panels` makes inline SVG of them, `save_picture` one PDF, SVG or PNG.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

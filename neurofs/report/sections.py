@@ -4,8 +4,6 @@ A block is a dictionary whose `what` names how the template shows it: a picture,
 a template of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any

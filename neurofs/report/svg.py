@@ -5,8 +5,6 @@ the page's variables (so that figures follow light and dark), and collects the r
 Text stays text, in the font of the page.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import xml.etree.ElementTree as ET

@@ -1,7 +1,5 @@
 """`Traces`: decoded beside true targets, in the order of time, for drawing and for the viewer of the report."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The top of a report: what was decoded, the numbers of the headline, and the verdict on the data."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ to the workers once; if the last worker that had it is lost, it is sent again, a
 with it.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import defaultdict
 from collections.abc import Iterable

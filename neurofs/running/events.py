@@ -4,8 +4,6 @@ Events are appended, one JSON object per line, each with its time. A line that w
 closed when the file is opened again, and skipped by readers.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

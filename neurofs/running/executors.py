@@ -5,8 +5,6 @@ or with a `Failure`, as they are done, in any order. Jobs are taken from their i
 neither they nor their results pile up. What jobs share travels once to each worker.
 """
 
-from __future__ import annotations
-
 import queue
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait

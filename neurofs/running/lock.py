@@ -4,8 +4,6 @@ The lock is a file with its owner (host, process, start of the process). The loc
 that no longer runs is taken over; that of another computer is not, since nobody here can tell.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """Run folders on disk: finding them, rebuilding their reports, and the index page across them."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Sequence

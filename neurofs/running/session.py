@@ -4,8 +4,6 @@ Every finished task is kept in the run folder (`comparison.comparison`), so that
 where it stopped.
 """
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Callable, Mapping

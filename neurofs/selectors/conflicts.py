@@ -6,8 +6,6 @@ must look at each one. Features are whole numbers here (`discretize`); a group o
 one feature whose values are the combinations of theirs.
 """
 
-from __future__ import annotations
-
 from numbers import Integral
 from typing import Any
 

@@ -14,8 +14,6 @@ After Almuallim and Dietterich (Artificial Intelligence 69, 1994), who have Bool
 any number of values and of classes works the same way.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any

@@ -5,8 +5,6 @@ of the sum of squares of the weights of its features, which is what the group co
 d_w(x, x') = Σ_f w_f² (x_f − x'_f)²; a larger group has more to sum, so groups are best of equal size.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

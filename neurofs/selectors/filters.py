@@ -9,8 +9,6 @@
 With several outputs the score is the mean over outputs; `output_scores_` keeps each one's own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral

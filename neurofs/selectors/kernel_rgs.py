@@ -11,8 +11,6 @@ error before the first step, and the best is taken:
 NOTES.md says how many features each start finds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any

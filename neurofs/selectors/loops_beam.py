@@ -8,8 +8,6 @@ contraction, signed zeros and reciprocals; data are checked to be finite before 
 
 # mypy: disallow-untyped-defs=False
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit, prange
 

@@ -5,8 +5,6 @@ Words and indices as in `metric.loops_neighbors`, whose loops are compiled into 
 
 # mypy: disallow-untyped-defs=False
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit, prange
 

@@ -6,8 +6,6 @@ see changes in other files. Parallel loops write only their own row.
 
 # mypy: disallow-untyped-defs=False
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit, prange
 

@@ -8,8 +8,6 @@ in ``weights``. A set of features is sufficient when the conflicts that it does 
 
 # mypy: disallow-untyped-defs=False
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

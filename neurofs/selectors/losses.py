@@ -4,8 +4,6 @@ Both keep a current set and answer three calls: `begin(features)` sets it and re
 `after(members, sign)` is the loss if some features entered (1) or left (−1), `change(members, sign)` does it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

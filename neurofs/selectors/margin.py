@@ -7,8 +7,6 @@ nearhit and nearmiss of x are the nearest samples of its own and of another clas
 and what is of its trial are left out. After Gilad-Bachrach, Navot and Tishby (ICML 2004).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

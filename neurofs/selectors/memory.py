@@ -1,7 +1,5 @@
 """Whether a search fits into memory, asked before it begins."""
 
-from __future__ import annotations
-
 
 def memory_limit() -> int:
     """Return the bytes that a selector may take: half of the machine's memory."""

@@ -1,7 +1,5 @@
 """Mufasa: a search in the space of meta-features (`selectors.meta`) instead of among the features."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any

@@ -12,8 +12,6 @@ features whose square matters. The score of a feature is its largest |z|.
 By chance the best of N features has about √(2 ln(N²/2)): 5 for 640. NOTES.md says what recordings have.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

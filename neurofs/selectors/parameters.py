@@ -1,7 +1,5 @@
 """What selectors ask of the parameters that they are given."""
 
-from __future__ import annotations
-
 from numbers import Integral, Real
 from typing import Any
 

@@ -8,8 +8,6 @@ A row that overlaps x, or is of its trial, is never its neighbor. Scores may be 
 features have weight 0 but keep their place in the order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

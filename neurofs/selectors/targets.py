@@ -1,7 +1,5 @@
 """Targets of selectors: values at variance 1, and classes, labels in and whole numbers out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

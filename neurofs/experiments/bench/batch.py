@@ -1,7 +1,5 @@
 """What a batch costs beyond its tasks: time around short tasks, and the memory of the coordinator."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """How fast files become tensors: 200 channels of 20 Hz for two hours, about 29 million spikes."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 from pathlib import Path

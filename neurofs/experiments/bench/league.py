@@ -9,8 +9,6 @@ of a fold share them: there is one metric for all outputs, and for soft kNN one 
 the output's own and the common one.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The scores of the league as a table, and what was promised beside what was measured."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ All of it runs on one core, warm, with m = 4040 samples of 64 channels × 10 lag
 forms of the same work in this process, each by the least of several runs.
 """
 
-from __future__ import annotations
-
 import ctypes
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A long short-term memory network on raw counts, through torch: the strongest rival in the league."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice

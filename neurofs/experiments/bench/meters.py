@@ -1,7 +1,5 @@
 """The meters of the benchmarks: processor time, memory, and a process of its own to measure in."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

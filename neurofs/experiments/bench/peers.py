@@ -4,8 +4,6 @@ Each method runs in a process of its own, which tells seconds, memory, and how m
 finds.
 """
 
-from __future__ import annotations
-
 import subprocess
 import time
 from collections.abc import Callable, Iterator

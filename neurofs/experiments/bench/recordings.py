@@ -1,7 +1,5 @@
 """The three recordings of the league as samples and targets, from the files of the shared data folder."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from functools import partial

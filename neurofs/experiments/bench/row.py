@@ -1,7 +1,5 @@
 """`Row`: one measured line of the benchmark table."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

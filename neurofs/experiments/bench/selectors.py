@@ -1,7 +1,5 @@
 """How fast the selectors are, on one core: SKS, a step of forward selection, a pass of G-flip, ReliefF."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from importlib.util import find_spec

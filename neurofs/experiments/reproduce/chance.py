@@ -5,8 +5,6 @@ at its chosen number of features, must not lie above 0. The p-value of the null 
 against the spikes) must be uniform: each of its 21 values (20 shifts and none) is equally frequent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A published claim beside our figure, and whether it holds: the same record in every experiment."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, TypedDict
 

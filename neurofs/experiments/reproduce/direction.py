@@ -5,8 +5,6 @@ ranks the features on the training trials. Nearest-neighbor classifiers decode t
 them, beside a linear support vector machine on all. Rankers for continuous targets get one column per class.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property

@@ -11,8 +11,6 @@ split in two at a threshold, while C4.5 splits by value; they are pruned by cost
 is chosen inside the training part. The published figures are bars without numbers, so claims are compared.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The figure of an experiment: its axes, its legends, and curves with their spread."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

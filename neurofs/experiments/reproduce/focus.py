@@ -12,8 +12,6 @@ FRINGE is left out. The source does not name the concepts of table I; ours are r
 relevant features are mixed at random, so that no tie is broken in favor of the right ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import permutations
 from time import process_time

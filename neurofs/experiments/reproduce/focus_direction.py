@@ -10,8 +10,6 @@ As a control, the same is done after the directions were dealt out anew among th
 more events, the events tell rows apart, not directions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

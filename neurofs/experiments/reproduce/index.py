@@ -3,8 +3,6 @@
 An experiment that fails, in whatever way, stops none of the others; and none outlives this process.
 """
 
-from __future__ import annotations
-
 import base64
 import time
 from collections.abc import Callable, Iterable, Sequence

@@ -11,8 +11,6 @@ pixels becomes 0.86 of 8. Since ours has fewer pixels than Gaussians, a ridge is
     5.7  quality measured on few images, as it is or smoothed by the regression, against that on all images
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain, combinations
 from typing import Any

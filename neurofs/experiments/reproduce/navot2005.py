@@ -6,8 +6,6 @@ deviation 1/7. A method succeeds when these features come first in its ranking. 
 has no published bar.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 

@@ -10,8 +10,6 @@ The source prints no numbers with its figures, and no number of samples for figu
 200 trials; ours are 50, which take ten minutes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 from typing import Any

@@ -9,8 +9,6 @@ y x over m samples. Given μ̂, its error is Φ(−Σ μ̂_j μ_j / √Σ μ̂_j
 and the best n maximizes f. The same is then done with a linear support vector machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

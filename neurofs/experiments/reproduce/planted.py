@@ -9,8 +9,6 @@ with ε ~ N(0, 1). A feature of a pair, taken alone, is independent of the targe
 of the 20 are among its first 20.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any

@@ -6,8 +6,6 @@ figure is its mean squared error as a fraction of the variance. The published cl
 that RGS has the lower error. Needs the file ``stevenson2011_m1.mat`` in the folder ``NEUROFS_SHARED_DATA``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

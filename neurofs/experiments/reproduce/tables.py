@@ -1,7 +1,5 @@
 """The table of an experiment: how its rows are collected, chosen, averaged and printed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 

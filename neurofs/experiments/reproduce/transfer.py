@@ -8,8 +8,6 @@ of them, are the earlier ones. Shown are the rank correlation with the measured 
 on the best n features; firing rate and RGS (which has the targets of the new day) are further rankings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -7,8 +7,6 @@ e(w), which is the sum of margins at max w² = 1, and the angle between w and th
 The second part, reach direction from real spikes (`experiments.reproduce.direction`), is not in the source.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

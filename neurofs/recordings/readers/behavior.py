@@ -1,7 +1,5 @@
 """Behavior series: which variables they are and which clock they keep."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`Bins`: the clock of counts that were binned before they were stored."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

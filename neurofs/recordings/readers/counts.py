@@ -1,7 +1,5 @@
 """Stored counts: which variable, which way round, and whether they are counts at all."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ and `time` if it is known). `X_behavior.csv` has a column per quantity, with `ti
 bin; columns `hand_x` and `hand_y` are one series `hand`. `X_trials.csv` has `start`, `stop` and conditions.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io

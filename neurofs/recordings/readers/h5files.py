@@ -4,8 +4,6 @@ Only what is stored in the file itself is read: external links, external storage
 refused, and the size that a data set declares is checked before anything is allocated (`Budget`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Plain HDF5: every data set of the file is a variable; groups are parts of its name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -6,8 +6,6 @@ decides. Conventions: the rows of counts are bins in order; a time vector gives 
 behavior stored per bin sits in the middle of its bin; bins in `.mat` files are numbered from 1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -5,8 +5,6 @@ So the elements are inflated and walked here first: every size must lie within i
 be known, and every shape must match the number of values.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 import zlib

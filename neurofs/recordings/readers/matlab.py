@@ -4,8 +4,6 @@ A variable keeps MATLAB's orientation, a cell array becomes a list in MATLAB's (
 dict, an array of structs a list of dicts. Objects and function handles are left out and noted.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import struct

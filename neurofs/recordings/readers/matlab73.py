@@ -5,8 +5,6 @@ as a group, an array of structs as a group whose fields are arrays of references
 shape. The attribute `MATLAB_class` says which.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -5,8 +5,6 @@ left out. An epoch named for trials, or the only one, gives the trials. Events b
 for `--trial-start` and `--trial-stop`.
 """
 
-from __future__ import annotations
-
 import struct
 import warnings
 from pathlib import Path

@@ -1,7 +1,5 @@
 """NumPy archives (`.npz`), never unpickled."""
 
-from __future__ import annotations
-
 import zipfile
 import zlib
 from pathlib import Path

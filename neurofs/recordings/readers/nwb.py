@@ -5,8 +5,6 @@ on; every time series of ``processing`` and ``acquisition`` that could be behavi
 else the file holds, extensions included, does not matter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

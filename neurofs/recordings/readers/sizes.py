@@ -4,8 +4,6 @@ A few bytes can declare a petabyte. `Budget` adds up what the parts of one file 
 what cannot be stored in the bytes that are there or does not fit into memory.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Iterable

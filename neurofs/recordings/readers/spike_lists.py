@@ -1,7 +1,5 @@
 """Spike times: a list per channel, or one long list with the channel of each spike."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

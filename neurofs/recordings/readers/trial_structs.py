@@ -5,8 +5,6 @@ The trials are put one after the other on a row clock: trial i begins where tria
 are behavior; fields with one value are conditions; a `…_unit_guide` describes the channels.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Trials: from a label of each bin or from their starts, and the conditions that belong to them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

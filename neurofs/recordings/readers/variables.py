@@ -6,8 +6,6 @@ were consulted are remembered, so that one without effect can be refused, and so
 a use, so that the rest can be named.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """Figures across sessions, for the index page: wins, scores and lags of all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any

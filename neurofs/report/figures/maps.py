@@ -1,7 +1,5 @@
 """Figures of channel × lag: weights, the best n features of every selector, profiles over lags and the array."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any

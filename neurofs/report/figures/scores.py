@@ -3,8 +3,6 @@
 They draw what `summary.json` holds (see `comparison.summary`) and compute nothing of their own, but for means.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Figures of the session itself: decoded and true target, rates, trials, and spikes around movement onset."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any

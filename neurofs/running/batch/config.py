@@ -29,8 +29,6 @@
 Unknown keys are rejected with the nearest known name.
 """
 
-from __future__ import annotations
-
 import difflib
 import glob
 import hashlib

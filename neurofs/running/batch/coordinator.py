@@ -23,8 +23,6 @@ so that a second start does only what is missing. The events are
     batch_ended       with the number of sessions done and failed
 """
 
-from __future__ import annotations
-
 import shutil
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """What a batch found out as a whole: one table of all scores and one index page."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The plan of a batch: which tasks of which session are to be done, and about how long they take."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import closing
 from typing import Any

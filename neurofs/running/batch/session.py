@@ -4,8 +4,6 @@ Loading and finishing run in a child, since a file can crash a library; and the 
 small, since it never holds a recording or the results of a session.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import pickle
