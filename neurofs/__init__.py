@@ -13,7 +13,7 @@ The path of the data is a handful of names, imported when they are first used:
 import importlib
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "Recording": "neurofs.recordings.recording",
@@ -33,8 +33,13 @@ _HOMES = {
     "DECODERS": "neurofs.decoders",
     "SoftKNN": "neurofs.decoders.nearest",
     "LocalLinear": "neurofs.decoders.nearest",
-    "KernelRidgeMetric": "neurofs.decoders.nearest",
+    "KernelRidgeMetric": "neurofs.decoders.kernel_ridge",
     "KernelRGSDecoder": "neurofs.decoders.kernel_rgs",
+    "Selector": "neurofs.selectors.base",
+    "Decoder": "neurofs.decoders.base",
+    "TunedDecoder": "neurofs.decoders.base",
+    "Method": "neurofs.ground.method",
+    "Work": "neurofs.ground.works",
     "BlockedKFold": "neurofs.features.splits",
     "compare": "neurofs.pipeline",
     "decode": "neurofs.running.session",

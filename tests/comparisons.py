@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from neurofs.comparison.comparison import SCORE_COLUMNS, Comparison
-from neurofs.comparison.scores import METRICS
+from neurofs.comparison.scores import SCORES
 from neurofs.comparison.summary import Estimate, Summary
 from neurofs.ground.config import RunOptions
 
@@ -339,7 +339,7 @@ def _ns(table: pd.DataFrame) -> list[int]:
 
 def _method(table: pd.DataFrame, name: str) -> dict[str, Any]:
     first = table.iloc[0]
-    pooled = {name: _estimate(table[name]) for name in METRICS}
+    pooled = {name: _estimate(table[name]) for name in SCORES}
     return {
         "method": name,
         "selector": first["selector"],
@@ -350,7 +350,7 @@ def _method(table: pd.DataFrame, name: str) -> dict[str, Any]:
             "low": int(table["n"].min()),
             "high": int(table["n"].max()),
         },
-        "outputs": {o: {m: _estimate(t[m]) for m in METRICS} for o, t in table.groupby("output", sort=False)},
+        "outputs": {o: {m: _estimate(t[m]) for m in SCORES} for o, t in table.groupby("output", sort=False)},
         "pooled": pooled | {"fvaf": pooled["r2"]},
     }
 

@@ -1,4 +1,4 @@
-"""Slow, obvious twins of the kernels: NumPy only, float64, nothing of the package.
+"""Slow, obvious twins of the loops: NumPy only, float64, nothing of the package.
 
 A sample is a row of an ordinary matrix here. `banned` (queries, rows) says which rows may not be neighbors.
 """

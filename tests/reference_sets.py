@@ -58,19 +58,19 @@ def paid_to(pairs, chosen, f):
     return sum(len(pair) == 1 for pair in left), round(sum(1 / (len(p) - 1) for p in left if len(p) > 1), 9)
 
 
-def beam(n_units, width, loss, largest=None):
+def beam(n_groups, width, loss, largest=None):
     """Beam search that measures every set afresh: yield (size, sets of the beam, their losses).
 
     Losses equal to 9 digits are equal; among equals the set that was made first wins.
     """
     sets, size = [()], 0
-    while size < (largest or n_units):
+    while size < (largest or n_groups):
         size += 1
         made = []
         for chosen in sets:
-            for unit in range(n_units):
-                if unit not in chosen and not any({*chosen, unit} == set(old) for old in made):
-                    made.append((*chosen, unit))
+            for group in range(n_groups):
+                if group not in chosen and not any({*chosen, group} == set(old) for old in made):
+                    made.append((*chosen, group))
         losses = [round(loss(chosen), 9) for chosen in made]
         best = sorted(range(len(made)), key=lambda at: (losses[at], at))[:width]
         sets = [made[at] for at in best]

@@ -28,7 +28,7 @@ def bench_command(
 ) -> None:
     """Measure speed and memory against the peers, as ratios in one run.
 
-    NAMES: batch, data, kernels, selectors, decode; all by default.
+    NAMES: data, loops, selectors, decode, batch; all by default.
 
     \b
     Examples:

@@ -13,10 +13,14 @@ from neurofs.commands.options import json_option
 __all__ = ["list_command"]
 
 
-def _list_selectors(as_json: bool) -> Any:
-    from neurofs.selectors.catalog import describe_selectors, render_selectors
+NOTE = "m samples, N features, k neighbors; weights, ranks and supports for all."
 
-    return describe_selectors() if as_json else render_selectors()
+
+def _list_selectors(as_json: bool) -> Any:
+    from neurofs.ground.method import describe_methods, render_methods
+    from neurofs.selectors import SELECTORS
+
+    return describe_methods(SELECTORS) if as_json else render_methods(SELECTORS, NOTE)
 
 
 def _list_formats(as_json: bool) -> Any:

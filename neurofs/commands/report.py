@@ -45,13 +45,13 @@ def report_command(runs: tuple[Path, ...], out: Path | None, figures: str | None
         return
     base = runs[0] if len(runs) == 1 else Path(os.path.commonpath([run.resolve().parent for run in runs]))
     path, entries = rebuild_all(folders, out or base, figures)
-    failed = [entry for entry in entries if entry["status"] == "failed"]
+    failed = [entry for entry in entries if entry.status == "failed"]
     if as_json:
-        kept = [{key: entry[key] for key in ("name", "status", "reason")} for entry in entries]
+        kept = [{key: getattr(entry, key) for key in ("name", "status", "reason")} for entry in entries]
         click.echo(json.dumps({"index": str(path), "runs": kept}, indent=1))
     else:
         for entry in failed:
-            click.echo(f"neurofs: {printable(entry['name'])}: {entry['reason']}", err=True)
+            click.echo(f"neurofs: {printable(entry.name)}: {entry.reason}", err=True)
         click.echo(f"index: {path} ({len(entries) - len(failed)} runs, {len(failed)} failed)")
     if failed:
         sys.exit(1)

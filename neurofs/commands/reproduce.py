@@ -98,7 +98,7 @@ def _reproduce_all(
         click.echo(json.dumps({"report": str(folder / "index.html"), "experiments": records}, indent=2))
     else:
         for outcome in outcomes:
-            click.echo(f"{outcome.name}\n{outcome.text or 'failed: ' + outcome.error}\n")
+            click.echo(f"{outcome.name}\n{outcome.text}\n")
         click.echo(f"report: {folder / 'index.html'}")
     if any(outcome.error for outcome in outcomes):
         sys.exit(1)

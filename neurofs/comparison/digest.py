@@ -12,10 +12,11 @@ import xarray as xr
 
 from neurofs.comparison.headline import write_headline
 from neurofs.comparison.problem import Problem
-from neurofs.comparison.scores import METRICS, RANGES
+from neurofs.comparison.scores import RANGES, SCORES, find_variance
 from neurofs.comparison.stats import (
     compare_paired,
     correct_holm,
+    describe_counts,
     estimate,
     find_best_size,
     measure_stability,
@@ -28,7 +29,6 @@ from neurofs.comparison.summary import (
     Band,
     BestSize,
     Confusion,
-    Count,
     Curve,
     Dropped,
     Estimate,
@@ -120,13 +120,13 @@ class _Digest:
             selector=rows["selector"].iloc[0],
             decoder=" / ".join(rows["decoder"].value_counts().index),
             weighted=rows["weighted"].mean(),
-            n=_count(rows["n"].to_numpy()),
+            n=describe_counts(rows["n"].to_numpy()),
             outputs={name: Scores(**self._estimates(part)) for name, part in outputs},
             pooled=self._pool(rows),
         )
 
     def _estimates(self, rows: Any) -> dict[str, Estimate]:
-        return {name: self._estimate(name, rows[name]) for name in METRICS}
+        return {name: self._estimate(name, rows[name]) for name in SCORES}
 
     def _estimate(self, name: str, values: Any) -> Estimate:
         """Return the estimate of a score, its interval inside the range of the score."""
@@ -134,11 +134,11 @@ class _Digest:
 
     def _pool(self, rows: pd.DataFrame) -> PooledScores:
         """Return the mean over outputs of each score per fold, and FVAF = 1 − Σ MSE / Σ variance over outputs."""
-        rows = rows.assign(variance=rows["mse"] / (1 - rows["r2"]).where(rows["r2"] < 1))
+        rows = rows.assign(variance=find_variance(rows))
         folds = rows.groupby(["repeat", "fold"])
         totals = folds[["mse", "variance"]].sum(min_count=1)
         fvaf = self._estimate("fvaf", 1 - totals["mse"] / totals["variance"])
-        return PooledScores(**self._estimates(folds[list(METRICS)].mean()), fvaf=fvaf)
+        return PooledScores(**self._estimates(folds[list(SCORES)].mean()), fvaf=fvaf)
 
     def tests(self) -> list[PairedTest]:
         """Return the paired test of the reference against every other method, Holm-corrected per output."""
@@ -291,7 +291,7 @@ def _describe_stability(problem: Problem, weights: xr.Dataset) -> Iterator[Stabi
             part = weights.sel(selector=selector, output=output)
             ranks = part["ranking"].values.reshape(-1, problem.samples.n_features)
             done = ranks.min(axis=1) > 0
-            n = _count(part["n_chosen"].values.reshape(-1)[done]).median if done.any() else 0
+            n = describe_counts(part["n_chosen"].values.reshape(-1)[done]).median if done.any() else 0
             yield Stability(selector=selector, output=output, n=n, **measure_stability(ranks[done] <= n))
 
 
@@ -303,15 +303,9 @@ def _describe_few_channels(weights: xr.Dataset) -> FewChannels | None:
     order = [i for i in np.argsort(-share, kind="stable") if share[i] > 0]
     names = weights["channel"].values
     return FewChannels(
-        n=_count(weights["kept"].sum("channel").values),
+        n=describe_counts(weights["kept"].sum("channel").values),
         channels=[KeptChannel(channel=names[i], share=share[i]) for i in order],
     )
-
-
-def _count(counts: np.ndarray) -> Count:
-    """Return the median of counts and the range of 95 % of them."""
-    low, median, high = np.percentile(counts, [2.5, 50, 97.5], method="nearest")
-    return Count(median=median, low=low, high=high)
 
 
 def _describe_null(problem: Problem, rows: list[dict[str, Any]], bin_width: float) -> Iterator[Null]:

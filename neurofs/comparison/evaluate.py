@@ -9,19 +9,18 @@ n (the curve) and at the chosen n (the headline). Further decoders are tuned on 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from neurofs.comparison.problem import JOINT, KERNEL, NULL, SPARSE, Problem, Task, decoders_of, make_sizes
+from neurofs.comparison.names import find_decoder, split_method
+from neurofs.comparison.problem import NULL, Problem, Task, decoders_of, make_sizes
 from neurofs.comparison.scores import score_classes, score_values
 from neurofs.comparison.store import TaskResult
 from neurofs.decoders import DECODERS
-from neurofs.decoders.base import Holdout, hold_out
-from neurofs.decoders.kernel_rgs import KernelRGSDecoder
-from neurofs.decoders.preferred import PreferredDecoder
+from neurofs.features.holdouts import Holdout, hold_out
 from neurofs.features.samples import Samples
 from neurofs.features.splits import make_folds, shift_rows
 from neurofs.ground.errors import MAX_MESSAGE, UsageError, printable
@@ -95,9 +94,9 @@ def run_task(problem: Problem, task: Task) -> TaskResult:
         else:
             fold = next(f for f in problem.folds if (f.repeat, f.fold) == (task.repeat, task.fold))
             whole = _whole(problem, task)
-            run = _run_joint if task.method in JOINT else _run_selector
+            run = _run_joint if find_decoder(task.method) else _run_selector
             result = run(problem, task, whole[fold.train], whole[fold.test])
-    return TaskResult(result.rows, result.arrays, time.perf_counter() - started)
+    return replace(result, seconds=time.perf_counter() - started)
 
 
 def _whole(problem: Problem, task: Task) -> Half:
@@ -133,9 +132,12 @@ def _run_selector(problem: Problem, task: Task, train: Half, test: Half) -> Task
         )
     for row in (*rows, *chosen):
         row["n_train"] = len(train.y)
-    arrays = {"weights": ranking.weights.astype(np.float32), "order": ranking.order.astype(np.int32)}
-    arrays |= {f"predicted:{method}": values.astype(np.float32) for method, values in predicted.items()}
-    return TaskResult([*rows, *chosen], arrays)
+    return TaskResult(
+        [*rows, *chosen],
+        weights=ranking.weights.astype(np.float32),
+        order=ranking.order.astype(np.int32),
+        predicted={method: values.astype(np.float32) for method, values in predicted.items()},
+    )
 
 
 def _sizes(problem: Problem, method: str) -> np.ndarray:
@@ -235,15 +237,11 @@ def _decode(
     whole = name == "auto" and ranking.metric is not None
     n = ranking.order.size if whole else tuned.choice.n
     holdouts = [Holdout(h.fit, h.test, h.weights.top(n)) for h in tuned.holdouts]
-    decoder = PreferredDecoder() if name == "auto" else DECODERS[_decoder_key(name)]()
+    decoder = DECODERS[name]()
     decoder.fit(train.samples, _targets(problem, train), train.trials, ranking.top(n), holdouts)
     used = decoder.preferred_[0] if name == "auto" else name
     about = {"decoder": used, "n": n, "weighted": ranking.metric is not None}
     return _labels(problem, decoder.predict(test.samples)), about
-
-
-def _decoder_key(name: str) -> str:
-    return "soft_knn" if name == "knn" else name.replace("-", "_")
 
 
 def _targets(problem: Problem, part: Half) -> np.ndarray:
@@ -263,17 +261,17 @@ def _run_joint(problem: Problem, task: Task, train: Half, test: Half) -> TaskRes
     """Fit a decoder on all features to all outputs at once."""
     decoder, about = _make_joint(problem, task)
     decoder.fit(train.samples, _targets(problem, train), train.trials)
-    arrays: dict[str, np.ndarray] = {}
-    if task.method in (KERNEL, SPARSE) and not problem.classes:
+    deviations, kept = {}, None
+    if decoder.gives_deviation and not problem.classes:
         predicted, deviation = decoder.predict(test.samples, return_std=True)
-        arrays[f"deviation:{task.method}"] = deviation.reshape(len(predicted), -1).astype(np.float32)
+        deviations[task.method] = deviation.reshape(len(predicted), -1).astype(np.float32)
     else:
         predicted = _labels(problem, decoder.predict(test.samples))
     columns = predicted.reshape(len(predicted), -1)
-    if task.method == SPARSE:
-        kept = decoder.channel_path_.channels
-        about["n"] = len(kept) * problem.samples.n_lags
-        arrays["kept"] = np.isin(np.arange(problem.samples.n_channels), kept)
+    if hasattr(decoder, "channel_path_"):
+        channels = decoder.channel_path_.channels
+        about["n"] = len(channels) * problem.samples.n_lags
+        kept = np.isin(np.arange(problem.samples.n_channels), channels)
     about = {**about, "n_train": len(train.y)}
     rows = [
         _row(
@@ -286,20 +284,21 @@ def _run_joint(problem: Problem, task: Task, train: Half, test: Half) -> TaskRes
         )
         for o, values in enumerate(columns.T)
     ]
-    return TaskResult(rows, {f"predicted:{task.method}": columns.astype(np.float32), **arrays})
+    predictions = {task.method: columns.astype(np.float32)}
+    return TaskResult(rows, kept=kept, predicted=predictions, deviation=deviations)
 
 
 def _make_joint(problem: Problem, task: Task) -> tuple[Any, dict[str, Any]]:
     """Return a decoder of all outputs, and what to say of it; the Kalman filter sees the newest bin alone."""
-    n, n_channels = problem.samples.n_features, problem.samples.n_channels
-    if task.method in (KERNEL, SPARSE):
-        sparse, seed = task.method == SPARSE, task.seed(problem.options.seed)
-        decoder: Any = KernelRGSDecoder(sparse=sparse, random_state=seed)
-        return decoder, {"selector": "kernel-rgs", "decoder": "kernel-rgs", "n": n, "weighted": True}
-    about = {"selector": "all", "decoder": task.method, "n": n, "weighted": False}
-    if task.method == "kalman":
-        return DECODERS["kalman"](n_newest=n_channels), {**about, "n": n_channels}
-    return DECODERS[task.method](), about
+    name = split_method(task.method)[1]
+    kind, n = DECODERS[name], problem.samples.n_features
+    known, settings = kind().get_params(), {}
+    if "random_state" in known:
+        settings["random_state"] = task.seed(problem.options.seed)
+    if "n_newest" in known:
+        settings["n_newest"] = n = problem.samples.n_channels
+    about = {"selector": kind.own_metric or "all", "decoder": kind.own_metric or name}
+    return kind(**settings), {**about, "n": n, "weighted": bool(kind.own_metric)}
 
 
 def _column(part: Half, output: int) -> Half:

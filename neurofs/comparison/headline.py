@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from neurofs.comparison.names import name_method
 from neurofs.comparison.problem import KERNEL, SPARSE
 from neurofs.comparison.summary import (
     Estimate,
@@ -15,19 +16,18 @@ from neurofs.comparison.summary import (
     PairedTest,
     Summary,
 )
+from neurofs.comparison.wording import SCORE_NAMES, format_estimate, format_number, format_p, format_percent
 from neurofs.ground.errors import printable
-from neurofs.report.palette import name_method
 
 __all__ = ["judge_chance", "render_summary", "write_headline"]
 
 MOST_NAMED = 40
-SCORE_NAMES = {"r2": "R²", "accuracy": "accuracy"}
+"""Channels that the headline may list by name."""
 
 
 def write_headline(summary: Findings) -> Headline:
     """Return the numbers that matter most, and two or three sentences about them."""
-    methods = {m.method: m for m in summary.methods}
-    reference = summary.reference
+    methods, reference = summary.by_method, summary.reference
     best = f"{reference} + auto" if f"{reference} + auto" in methods else reference
     score, rival = summary.score, _find_rival(summary)
     numbers = Numbers(
@@ -77,45 +77,43 @@ def _sentences(summary: Findings, numbers: Numbers, best: MethodScores) -> Itera
 
 
 def _describe_reference(summary: Findings, numbers: Numbers) -> str:
-    ours = next(m for m in summary.methods if m.method == summary.reference)
+    ours = summary.by_method[summary.reference]
     outputs = " and ".join(
-        f"{printable(name)} with {SCORE_NAMES[summary.score]} = {_with_interval(found.of(summary.score))}"
+        f"{printable(name)} with {SCORE_NAMES[summary.score]} = {format_estimate(found.of(summary.score))}"
         for name, found in ours.outputs.items()
     )
     text = f"With {ours.n.median} features, chosen on training data, {name_method(ours.method)} decodes {outputs}"
     if numbers.all:
         n_features = summary.session.n_channels * summary.session.n_lags
-        text += f"; all {n_features} features alike reach {_value(numbers.all.mean)}"
+        text += f"; all {n_features} features alike reach {format_number(numbers.all.mean)}"
     if numbers.chance:
-        text += f"; chance is {_value(numbers.chance.mean)}"
+        text += f"; chance is {format_number(numbers.chance.mean)}"
     return text + "."
 
 
 def _compare_with_rival(numbers: Numbers, best: MethodScores) -> str:
     """Compare the best pipeline with the best rival, whichever is ahead."""
-    what = "weights" if best.weighted else "features"
-    text = (
-        f"{name_method(best.selector)} {what} with {best.decoder} decoding reach {_value(numbers.best.mean)}"
-    )
+    what, reached = "weights" if best.weighted else "features", format_number(numbers.best.mean)
+    text = f"{name_method(best.selector)} {what} with {best.decoder} decoding reach {reached}"
     rival = numbers.rival
     if rival is None:
         return text + "."
     place = "ahead of" if (numbers.best.mean or 0) > (rival.mean or 0) else "but behind"
-    return f"{text}, {place} the best rival, {name_method(rival.method)}, with {_value(rival.mean)}."
+    return f"{text}, {place} the best rival, {name_method(rival.method)}, with {format_number(rival.mean)}."
 
 
 def judge_chance(p: float, n_shifts: int) -> str:
     """Say whether a result may be chance, given the p-value of the null control."""
     if p <= 0.05:
-        return f"This is no chance result: p = {p:.2g} against {n_shifts} shifted targets."
+        return f"This is no chance result: p = {format_p(p)} against {n_shifts} shifted targets."
     least = 1 / (n_shifts + 1)
     if least > 0.05 and p < least + 1e-9:
         return (
-            f"Better than all of {n_shifts} shifted targets, too few to rule out chance (p = {least:.2g}); "
+            f"Better than all of {n_shifts} shifted targets, too few to rule out chance (p = {format_p(least)}); "
             "ask for 19 or more with --n-shifts."
         )
     return (
-        f"This may be chance: p = {p:.2g} against {n_shifts} shifted targets. "
+        f"This may be chance: p = {format_p(p)} against {n_shifts} shifted targets. "
         "Do not read anything into the weights."
     )
 
@@ -126,7 +124,7 @@ def _describe_few_channels(summary: Findings) -> Iterator[str]:
     if few is None:
         return
     reached = {
-        m.method: _value(m.pooled.of(summary.score).mean)
+        m.method: format_number(m.pooled.of(summary.score).mean)
         for m in summary.methods
         if m.method in (SPARSE, KERNEL)
     }
@@ -139,31 +137,12 @@ def _describe_few_channels(summary: Findings) -> Iterator[str]:
         yield f"Kept in most folds: {', '.join(often)}."
 
 
-def _value(value: float | None, digits: int = 3) -> str:
-    return "n/a" if value is None else f"{value:.{digits}f}".replace("-", "−")
-
-
-def _with_interval(estimate: Estimate) -> str:
-    if estimate.low is None:
-        return _value(estimate.mean)
-    return f"{_value(estimate.mean)} ({_value(estimate.low, 2)} to {_value(estimate.high, 2)})"
-
-
-def _with_interval_in_units(estimate: Estimate) -> str:
-    """Return an estimate that may be of any size, with three digits that count."""
-    if estimate.mean is None or estimate.low is None:
-        return "n/a" if estimate.mean is None else f"{estimate.mean:.3g}"
-    return f"{estimate.mean:.3g} ({estimate.low:.2g} to {estimate.high:.2g})"
-
-
 def render_summary(summary: Summary) -> str:
     """Return the table of methods, one row each, and the headline, as text."""
     columns = _list_columns(summary)
     titles = [title for title, _ in columns]
     header = ["method", "n", *titles, f"{name_method(summary.reference)} wins", "p (Holm)"]
-    outputs = summary.session.outputs
-    whole = "pooled" if len(outputs) > 1 else outputs[0].name
-    tests = {t.method: t for t in summary.tests if t.output == whole}
+    tests = summary.tests_by_method
     rows = [
         [
             m.method,
@@ -182,7 +161,11 @@ def render_summary(summary: Summary) -> str:
 
 
 def _cell(name: str, estimate: Estimate) -> str:
-    return _with_interval_in_units(estimate) if name == "mse" else _with_interval(estimate)
+    """Return an estimate; an error may be of any size, so that three of its digits are shown."""
+    if name != "mse" or estimate.mean is None:
+        return format_estimate(estimate)
+    ends = "" if estimate.low is None else f" ({estimate.low:.2g} to {estimate.high:.2g})"
+    return f"{estimate.mean:.3g}{ends}"
 
 
 def _list_columns(summary: Summary) -> list[tuple[str, str]]:
@@ -192,7 +175,4 @@ def _list_columns(summary: Summary) -> list[tuple[str, str]]:
 
 
 def _test_cells(test: PairedTest | None) -> list[str]:
-    if test is None:
-        return ["", ""]
-    wins = "" if test.wins is None else f"{100 * test.wins:.0f} %"
-    return [wins, "" if test.p_holm is None else f"{test.p_holm:.2g}"]
+    return ["", ""] if test is None else [format_percent(test.wins), format_p(test.p_holm)]

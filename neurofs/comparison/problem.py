@@ -19,6 +19,8 @@ import numpy as np
 import xarray as xr
 
 from neurofs import __version__
+from neurofs.comparison.names import find_decoder, name_alone, split_method
+from neurofs.decoders import DECODERS
 from neurofs.features.samples import Samples
 from neurofs.features.splits import Fold, make_folds, shift_rows
 from neurofs.features.tensor import to_samples
@@ -40,9 +42,7 @@ __all__ = [
 ]
 
 BASELINES = ("all", "random", "ridge", "kalman")
-KERNEL, SPARSE = "kernel-rgs-decoder", "kernel-rgs-sparse-decoder"
-OWN_METRIC = {"kernel-rgs": KERNEL, "kernel-rgs-sparse": SPARSE}  # decoders that select for themselves
-JOINT = ("ridge", "kalman", KERNEL, SPARSE)  # fitted to all outputs at once
+KERNEL, SPARSE = map(name_alone, ("kernel-rgs", "kernel-rgs-sparse"))
 NULL = "null"
 ALL_OUTPUTS = -1
 DEFAULT_SELECTORS = {
@@ -57,19 +57,6 @@ DEFAULT_SETTINGS: dict[str, dict[str, Any]] = {
 """Settings with which decode uses a selector. The survey of RGS serves few samples with few relevant features; an
 exact search for features that tell all samples of a recording apart does not end, one for nearly all does."""
 
-DECODER_NAMES = (
-    "auto",
-    "knn",
-    "local-linear",
-    "kernel-ridge",
-    "average",
-    "ridge",
-    "kalman",
-    "svr",
-    "gradient-boosting",
-    "mlp",
-    *OWN_METRIC,
-)
 N_SIZES = 30
 
 
@@ -194,13 +181,16 @@ def list_tasks(problem: Problem) -> list[Task]:
     methods = dict.fromkeys((*options.selectors, *BASELINES))
     if problem.classes:
         methods.pop("kalman")
-    methods |= {method: None for name, method in OWN_METRIC.items() if name in options.decoder}
+    methods |= dict.fromkeys(
+        name_alone(name) for name in sorted(options.decoder) if DECODERS[name].own_metric
+    )
+    joint = {method for method in methods if find_decoder(method)}  # fitted to all outputs at once
     tasks = [
-        Task(method, ALL_OUTPUTS if method in JOINT else output, fold.repeat, fold.fold)
+        Task(method, ALL_OUTPUTS if method in joint else output, fold.repeat, fold.fold)
         for fold in problem.folds
         for output in range(n_outputs)
         for method in methods
-        if output == 0 or method not in JOINT
+        if output == 0 or method not in joint
     ]
     n_shifts = len(shift_rows(len(problem.samples), options.n_shifts)[1]) if options.n_shifts else 0
     return tasks + [Task(NULL, output, 0, shift) for output in range(n_outputs) for shift in range(n_shifts)]
@@ -218,6 +208,7 @@ def task_key(problem: Problem, task: Task) -> str:
         "selector": [selector, problem.settings(selector)],
         "knn": [options.sizes, options.n_neighbors, options.beta],
         "decoder": decoders_of(problem, task.method),
+        "packages": _name_packages(selector, decoders_of(problem, task.method)),
         "shifts": options.n_shifts if task.method == NULL else 0,
     }
     return hashlib.sha256(json.dumps(touched, sort_keys=True).encode()).hexdigest()
@@ -227,8 +218,16 @@ def decoders_of(problem: Problem, method: str) -> list[str]:
     """Return the decoders, beside knn, that run on the features of a selector."""
     if method not in problem.options.selectors:
         return []
-    apart = {"knn", *OWN_METRIC} if method == problem.reference else {"knn", "auto", *OWN_METRIC}
-    return [decoder for decoder in problem.options.decoder if decoder not in apart]
+    apart = {"knn"} if method == problem.reference else {"knn", "auto"}
+    names = [name for name in problem.options.decoder if name not in apart]
+    return [name for name in names if not DECODERS[name].own_metric]
+
+
+def _name_packages(method: str, decoders: list[str]) -> list[str]:
+    """Return the packages, with their versions, of the plug-ins that a method and further decoders are from."""
+    selector, decoder = split_method(method)
+    names = [SELECTORS.package(selector), *(DECODERS.package(name) for name in (decoder, *decoders))]
+    return [name for name in names if name]
 
 
 @cache
@@ -272,13 +271,10 @@ def _spell_out(options: CompareOptions, classes: bool) -> CompareOptions:
     names = options.selectors or DEFAULT_SELECTORS["classes" if classes else "values"]
     names = tuple(dict.fromkeys(name for name in names if name not in BASELINES))
     for name in names:
-        if name not in SELECTORS:
-            raise UsageError(f"no selector named {quoted(name)}; choose from {', '.join(SELECTORS)}")
-        if not classes and SELECTORS[name].target == "classes":
+        if SELECTORS.find(name).target == "classes" and not classes:
             raise UsageError(f"{name} needs classes as target, a condition of the trials; leave it out")
     for name in options.decoder:
-        if name not in DECODER_NAMES:
-            raise UsageError(f"no decoder named {quoted(name)}; choose from {', '.join(DECODER_NAMES)}")
+        DECODERS.find(name)
     if not names:
         raise UsageError("expected at least one selector besides the baselines all, random, ridge, kalman")
     _check_settings(options.settings)

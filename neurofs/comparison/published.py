@@ -14,6 +14,7 @@ import pandas as pd
 
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.problem import BASELINES
+from neurofs.comparison.wording import format_percent
 
 __all__ = ["check_claims"]
 
@@ -85,7 +86,7 @@ def check_wins(curves: pd.DataFrame) -> Claim:
 
 
 def _list_shares(shares: dict[str, float]) -> str:
-    return ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items())
+    return ", ".join(f"{name} {format_percent(share)}" for name, share in shares.items())
 
 
 def check_few_against_all(curves: pd.DataFrame, top: int) -> Claim:
@@ -96,7 +97,7 @@ def check_few_against_all(curves: pd.DataFrame, top: int) -> Claim:
         return _claim(claim, published, f"not more than {top} features", None)
     n = min(sizes, key=lambda n: abs(n - top))
     share = _wins(curves, (REFERENCE, False, n), ("all", False, everything[-1]))
-    return _claim(claim, published, f"{100 * share:.0f} % of folds at n = {n}", share > 0.9)
+    return _claim(claim, published, f"{format_percent(share)} of folds at n = {n}", share > 0.9)
 
 
 def check_weights(curves: pd.DataFrame) -> Claim:
@@ -109,7 +110,7 @@ def check_weights(curves: pd.DataFrame) -> Claim:
     grows = len(set(shares)) > 1
     rho = pd.Series(shares).corr(pd.Series(sizes), method="spearman") if grows else 0.0
     shown = [0, len(sizes) // 2, len(sizes) - 1]
-    found = ", ".join(f"{100 * shares[i]:.0f} % at n = {sizes[i]}" for i in shown)
+    found = ", ".join(f"{format_percent(shares[i])} at n = {sizes[i]}" for i in shown)
     holds = bool(rho > 0.8 and shares[-1] > 0.5)
     return _claim(claim, "share of folds grows with n", f"{found}; rank correlation with n {rho:.2f}", holds)
 

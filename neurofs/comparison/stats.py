@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm, t
 
-from neurofs.comparison.summary import Estimate
+from neurofs.comparison.summary import Count, Estimate
 
 __all__ = [
     "compare_paired",
     "correct_holm",
+    "describe_counts",
     "estimate",
     "find_best_size",
     "measure_stability",
@@ -50,6 +51,16 @@ def estimate(values: Any, ratio: float, least: float = -np.inf, most: float = np
         return Estimate(mean=mean)
     half = float(t.ppf((1 + CONFIDENCE) / 2, values.size - 1) * _standard_error(values, ratio))
     return Estimate(mean=mean, low=max(mean - half, least), high=min(mean + half, most))
+
+
+def describe_counts(counts: Any) -> Count:
+    """Return the median of counts and the range of 95 % of them.
+
+    >>> describe_counts([3, 8, 5])
+    Count(median=5, low=3, high=8)
+    """
+    low, median, high = np.percentile(counts, [2.5, 50, 97.5], method="nearest")
+    return Count(median=median, low=low, high=high)
 
 
 def _standard_error(values: np.ndarray, ratio: float) -> float:

@@ -15,26 +15,36 @@ from neurofs.ground.files import make_folder, write_atomically
 
 __all__ = ["TaskResult", "TaskStore"]
 
-_HEAD = "head"
+HEAD = "head"
+SINGLE = ("weights", "order", "kept")
+BY_METHOD = ("predicted", "deviation")
 
 
 @dataclass(frozen=True, eq=False)
 class TaskResult:
-    """What one task found: rows of scores (or of the null control) and named arrays."""
+    """What one task found."""
 
-    rows: list[dict[str, Any]]
-    arrays: dict[str, np.ndarray] = field(default_factory=dict)
+    rows: list[dict[str, Any]]  # of the table of scores, or of the null control
+    weights: np.ndarray | None = None  # of a selector's features
+    order: np.ndarray | None = None  # a selector's features, best first
+    kept: np.ndarray | None = None  # which channels suffice, if that was asked
+    predicted: dict[str, np.ndarray] = field(
+        default_factory=dict
+    )  # by method: (test samples,) or (…, outputs)
+    deviation: dict[str, np.ndarray] = field(default_factory=dict)  # of those predictions that come with one
     seconds: float = 0.0
 
 
 class TaskStore:
     """Results of single tasks in a folder, each with the key of what it was computed from.
 
+    A result is one npz file: its arrays, and a head in JSON with everything else.
+
     >>> import tempfile
     >>> store = TaskStore(Path(tempfile.mkdtemp()))
-    >>> store.write("rgs-0-0-0", "abc", TaskResult([{"n": 3}], {"weights": np.ones(2)}, 0.5))
-    >>> store.read("rgs-0-0-0", "abc").rows
-    [{'n': 3}]
+    >>> store.write("rgs-0-0-0", "abc", TaskResult([{"n": 3}], predicted={"rgs + auto": np.ones(2)}))
+    >>> store.read("rgs-0-0-0", "abc").predicted
+    {'rgs + auto': array([1., 1.])}
     >>> store.read("rgs-0-0-0", "another key") is None
     True
     """
@@ -45,10 +55,8 @@ class TaskStore:
     def write(self, task_id: str, key: str, result: TaskResult) -> None:
         """Keep a result; it is either whole or not there."""
         make_folder(self.folder)
-        head = json.dumps({"key": key, "rows": result.rows, "seconds": result.seconds})
         buffer = io.BytesIO()
-        content: Any = {_HEAD: np.frombuffer(head.encode(), np.uint8), **result.arrays}
-        np.savez_compressed(buffer, **content)
+        np.savez_compressed(buffer, **_pack(key, result))
         write_atomically(self.folder / f"{task_id}.npz", buffer.getvalue())
 
     def read(self, task_id: str, key: str) -> TaskResult | None:
@@ -56,10 +64,24 @@ class TaskStore:
         try:
             content = io.BytesIO((self.folder / f"{task_id}.npz").read_bytes())
             with np.load(content, allow_pickle=False) as file:
-                head = json.loads(file[_HEAD].tobytes())
-                arrays = {name: file[name] for name in file.files if name != _HEAD}
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+                head = json.loads(file[HEAD].tobytes())
+                return _unpack(head, file) if head["key"] == key else None
+        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
             return None
-        if head["key"] != key:
-            return None
-        return TaskResult(head["rows"], arrays, head["seconds"])
+
+
+def _pack(key: str, result: TaskResult) -> dict[str, Any]:
+    """Return the arrays of a result under plain names, and the head, which says whose they are."""
+    methods = {kind: list(getattr(result, kind)) for kind in BY_METHOD}
+    head = {"key": key, "rows": result.rows, "seconds": result.seconds, **methods}
+    arrays = {name: getattr(result, name) for name in SINGLE if getattr(result, name) is not None}
+    for kind in BY_METHOD:
+        arrays |= {f"{kind}_{i}": values for i, values in enumerate(getattr(result, kind).values())}
+    return {HEAD: np.frombuffer(json.dumps(head).encode(), np.uint8), **arrays}
+
+
+def _unpack(head: dict[str, Any], arrays: Any) -> TaskResult:
+    found: dict[str, Any] = {name: arrays[name] for name in SINGLE if name in arrays}
+    for kind in BY_METHOD:
+        found[kind] = {method: arrays[f"{kind}_{i}"] for i, method in enumerate(head[kind])}
+    return TaskResult(head["rows"], **found, seconds=head["seconds"])

@@ -126,7 +126,7 @@ class MethodScores(_Part):
     decoder: str = Field(description="The decoders that were used, most often used first.")
     weighted: float = Field(description="Share of folds in which distances were weighted.")
     n: Count = Field(description="Number of features.")
-    outputs: dict[str, Scores]
+    outputs: dict[str, Scores] = Field(description="By the name of the output.")
     pooled: PooledScores
 
 
@@ -137,17 +137,17 @@ class PairedTest(_Part):
     output: str = Field(description='An output, or "pooled".')
     difference: Estimate = Field(description="Reference minus method, in units of the score.")
     p: Value
-    effect_size: Value
+    effect_size: Value = Field(description="The mean difference in standard deviations of the differences.")
     wins: Value = Field(description="Share of folds that the reference wins.")
     n_folds: int
-    p_holm: Value
+    p_holm: Value = Field(description="Corrected for the number of methods (Holm).")
 
 
 class Curve(_Part):
-    """Scores of one selector against the number of features."""
+    """Scores of one selector with soft kNN, against the number of features."""
 
     selector: str
-    weighted: bool
+    weighted: bool = Field(description="Whether distances were weighted by the selector's weights.")
     output: str
     n: list[int]
     mse: Band | None = None
@@ -166,7 +166,7 @@ class Wins(_Part):
     """Share of folds in which the reference beats a rival, against the number of features; all outputs."""
 
     rival: str
-    weighted: bool
+    weighted: bool = Field(description="Whether the reference used its weights; rivals never do.")
     n: list[int]
     share: Values
     n_folds: int
@@ -218,16 +218,16 @@ class FewChannels(_Part):
 
 
 class Null(_Part):
-    """The score at shifted targets, of one output."""
+    """The score at targets shifted against the spikes, of one output."""
 
     output: str
-    n_rows: int
+    n_rows: int = Field(description="Samples from the middle of the session that were decoded.")
     shifts: list[float] = Field(description="Seconds.")
-    values: Values
-    real: Value
-    p: float
-    chance: Value
-    high: Value
+    values: Values = Field(description="The score at each shift.")
+    real: Value = Field(description="The score of the same decoding without a shift.")
+    p: float = Field(description="Share of shifts, none among them, that do at least as well as none.")
+    chance: Value = Field(description="Mean over shifts.")
+    high: Value = Field(description="95th percentile over shifts.")
 
 
 class Confusion(_Part):
@@ -243,18 +243,18 @@ class Number(Estimate):
 
     label: str
     method: str
-    n: int | None = None
-    p: Value = None
+    n: int | None = Field(None, description="Number of features.")
+    p: Value = Field(None, description="Of chance only: the largest p of the null control.")
 
 
 class Numbers(_Part):
-    """The numbers of the headline."""
+    """The numbers of the headline; null where a run has no such method."""
 
-    best: Number
-    reference: Number
-    all: Number | None
-    rival: Number | None
-    chance: Number | None
+    best: Number = Field(description="The reference with the decoder that suits it best, if that was asked.")
+    reference: Number = Field(description="The reference with soft kNN.")
+    all: Number | None = Field(description="All features alike.")
+    rival: Number | None = Field(description="The best method without the reference.")
+    chance: Number | None = Field(description="The mean over shifted targets.")
 
 
 class Headline(_Part):
@@ -273,7 +273,11 @@ class Output(_Part):
 
 
 class Dropped(_Part):
-    """Bins that are no samples, by the reason."""
+    """How many bins are no samples, by the reason.
+
+    Their window of lags leaves the observed trial, the target is missing, or they lie outside the period or
+    between the steps that were asked for.
+    """
 
     window: int
     target: int
@@ -287,20 +291,20 @@ class SessionFacts(_Part):
     name: str
     source: str | None
     source_hash: str | None
-    duration: float
-    span: tuple[float, float]
+    duration: float = Field(description="Observed seconds.")
+    span: tuple[float, float] = Field(description="First and last second.")
     n_channels: int
     n_lags: int
-    bin_width: float
-    first_lag: int
+    bin_width: float = Field(description="Seconds.")
+    first_lag: int = Field(description="In bins; positive if spikes precede the target.")
     n_samples: int
     n_trials: int
     n_gaps: int
     kind: Literal["trials", "blocks", "shuffled"] = Field(description="What a fold is made of.")
     outputs: list[Output]
-    classes: list[str]
+    classes: list[str] = Field(description="Empty if the target has values.")
     dropped: Dropped
-    notes: list[str]
+    notes: list[str] = Field(description="What was done to the recording and the target.")
     warnings: list[str]
 
 
@@ -340,10 +344,10 @@ class Provenance(_Part):
     seed: int
     finished: str
     seconds: Value
-    peak_memory: int
-    git: str | None
+    peak_memory: int = Field(description="Bytes, of the largest process.")
+    git: str | None = Field(description="Revision of the source, if it is a checkout.")
     inputs: list[Input]
-    threads: int
+    threads: int = Field(description="Of each task.")
 
 
 class Findings(_Part):
@@ -367,6 +371,18 @@ class Findings(_Part):
     null: list[Null] = Field(description="The null control; empty if it was not run.")
     confusion: Confusion | None = Field(description="Null if the target has no classes.")
     provenance: Provenance
+
+    @property
+    def by_method(self) -> dict[str, MethodScores]:
+        """The methods by name, best first."""
+        return {method.method: method for method in self.methods}
+
+    @property
+    def tests_by_method(self) -> dict[str, PairedTest]:
+        """The tests over all outputs, by the method that the reference is compared with."""
+        outputs = self.session.outputs
+        whole = "pooled" if len(outputs) > 1 else outputs[0].name
+        return {test.method: test for test in self.tests if test.output == whole}
 
 
 class Summary(Findings):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from neurofs.comparison.comparison import SCORE_COLUMNS
-from neurofs.comparison.problem import NULL, SPARSE, Problem, Task, list_tasks
+from neurofs.comparison.problem import NULL, Problem, Task, list_tasks
 from neurofs.comparison.store import TaskResult
 from neurofs.features.tensor import map_features
 
@@ -42,14 +42,7 @@ def assemble_scores(problem: Problem, results: Results) -> pd.DataFrame:
 def list_methods(problem: Problem, results: Results) -> list[str]:
     """Return the methods in the order of the tasks, each selector followed by its decoders."""
     done = [results[task] for task in list_tasks(problem) if task in results]
-    return list(dict.fromkeys(method for result in done for method, _ in _predictions(result)))
-
-
-def _predictions(result: TaskResult, wanted: str = "predicted") -> Iterator[tuple[str, np.ndarray]]:
-    for name, values in result.arrays.items():
-        kind, _, method = name.partition(":")
-        if kind == wanted:
-            yield method, values
+    return list(dict.fromkeys(method for result in done for method in result.predicted))
 
 
 def assemble_weights(problem: Problem, tensor: xr.Dataset, results: Results) -> xr.Dataset:
@@ -64,13 +57,12 @@ def assemble_weights(problem: Problem, tensor: xr.Dataset, results: Results) -> 
     ranking = np.zeros((*shape, *sizes), np.int32)
     chosen = np.zeros(shape, np.int32)
     for task, result in results.items():
-        if task.method not in options.selectors:
+        if task.method not in options.selectors or result.order is None or result.weights is None:
             continue
         at = (options.selectors.index(task.method), task.output, task.repeat, task.fold)
-        order = result.arrays["order"]
-        rank = np.empty(order.size, np.int32)
-        rank[order] = np.arange(1, order.size + 1)
-        weights[at] = map_features(result.arrays["weights"], tensor).values
+        rank = np.empty(result.order.size, np.int32)
+        rank[result.order] = np.arange(1, rank.size + 1)
+        weights[at] = map_features(result.weights, tensor).values
         ranking[at] = map_features(rank, tensor).values
         chosen[at] = next(r["n"] for r in result.rows if r["chosen"] and r["method"] == task.method)
     dims = ("selector", "output", "repeat", "fold")
@@ -92,7 +84,7 @@ def assemble_weights(problem: Problem, tensor: xr.Dataset, results: Results) -> 
 
 def _place_kept(problem: Problem, results: Results) -> dict[str, Any]:
     """Return which channels were kept, (repeats, folds, channels), as a variable; none if that was not asked."""
-    found = {task: result.arrays["kept"] for task, result in results.items() if task.method == SPARSE}
+    found = {task: result.kept for task, result in results.items() if result.kept is not None}
     if not found:
         return {}
     options = problem.options
@@ -134,7 +126,7 @@ def _place(problem: Problem, results: Results, methods: list[str], kind: str) ->
     placed = np.full((len(methods), problem.options.n_repeats, n_outputs, n_rows), np.nan, np.float32)
     tests = {(fold.repeat, fold.fold): fold.test for fold in problem.folds}
     for task, result in results.items():
-        for method, values in _predictions(result, kind):
+        for method, values in getattr(result, kind).items():
             outputs: Any = slice(None) if task.output < 0 else task.output
             test = tests[task.repeat, task.fold]
             placed[methods.index(method), task.repeat, outputs][..., test] = values.T

@@ -8,7 +8,7 @@ that ranking compares with three others:
 
     average       the mean quality, on the earlier sessions, of the feature with the same channel number and lag
     firing rate   of the channel in the new session
-    rgs           RGS with the targets of the new session, what the others are to come near to
+    rgs           RGS with the targets of the new session, which the others should approach
 
 by the rank correlation with the quality that is measured with the targets, and by the R² of soft kNN on the
 first n features, in folds of whole trials or blocks with gaps. Inside a fold meta-features, firing rate and RGS
@@ -28,6 +28,7 @@ import pandas as pd
 from scipy.stats import spearmanr
 from sklearn.ensemble import RandomForestRegressor
 
+from neurofs.comparison.scores import r_squared
 from neurofs.features.samples import Samples
 from neurofs.features.splits import BlockedKFold
 from neurofs.features.tensor import build_tensor, to_samples
@@ -315,7 +316,7 @@ def decode_rankings(
             predicted = prefix_curve(
                 samples[train], y[train], samples[test], order=order, sizes=sizes, k=N_NEIGHBORS, beta=BETA
             )
-            r2 = 1 - ((predicted - y[test]) ** 2).mean(axis=1) / y[test].var(axis=0)
+            r2 = r_squared(y[test], predicted, axis=-2)
             rows += [(method, n, fold, o, r2[s, o]) for s, n in enumerate(sizes) for o in range(y.shape[1])]
         if progress:
             progress(fold + 1, N_FOLDS)

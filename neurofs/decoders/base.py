@@ -1,75 +1,41 @@
-"""Choosing the parameters of a decoder inside the training data: hold-outs, searches, base of decoders.
+"""What all decoders share: their base, and the choice of parameters inside the training data.
 
 A decoder is a scikit-learn regressor whose `fit` takes an array or `Samples`, trials, feature weights, and
-the parts of the training data to try parameters on; none of it ever sees the data to be predicted.
+the parts of the training data to try parameters on; none of it ever sees the data to be predicted. Spike counts
+go in raw. Feature weights multiply the features; a weight of 0 drops the feature.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, product
-from typing import Any
+from functools import cache
+from itertools import product
+from statistics import fmean as mean
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from neurofs.features.samples import Samples
-from neurofs.features.splits import BlockedKFold
+from neurofs.features.holdouts import Holdout, hold_out, pick_evenly
+from neurofs.features.samples import Samples, as_samples
 from neurofs.ground.method import Method
-from neurofs.metric.neighbors import as_samples
 
 __all__ = [
-    "Holdout",
+    "Decoder",
     "Part",
     "Rehearsal",
     "TunedDecoder",
     "best_by_turns",
     "best_of_all",
     "choices",
-    "hold_out",
-    "spread",
     "weigh",
 ]
 
-CHEAP = 5e9  # products of a distance table up to which every fifth of the training data serves as hold-out
 Score = Callable[..., float]
-
-
-@dataclass(frozen=True, eq=False)
-class Holdout:
-    """Rows to fit on and to test on while parameters are chosen, and weights fitted to the former."""
-
-    fit: np.ndarray
-    test: np.ndarray
-    weights: Any = None
-
-
-def hold_out(
-    X: Any, y: Any, fit_weights: Callable[..., Any], groups: Any = None, at_most: int = 5
-) -> list[Holdout]:
-    """Set parts of the training data aside for the choice of parameters.
-
-    A part is a fifth of the data: five blocks, or runs of whole trials, spread over the session, with gaps.
-    Each of the five fifths (or `at_most` so many) is used in turn, the first alone where rows² · features
-    exceeds 5e9. The weights
-    are those of ``fit_weights(X_fit, y_fit, groups_fit)``, None for unit weights.
-
-    >>> parts = hold_out(np.zeros((100, 3)), np.zeros(100), lambda X, y, groups: X.shape)
-    >>> len(parts), parts[0].weights
-    (5, (80, 3))
-    """
-    train, y = as_samples(X), np.asarray(y)
-    groups = None if groups is None else np.asarray(groups)
-    n_blocks = len(train) if groups is None else len(np.unique(groups))
-    long_enough = len(train) // 10 if groups is None else n_blocks
-    splitter = BlockedKFold(min(5, n_blocks), n_runs=max(1, min(5, long_enough // 5)))
-    n_folds = at_most if float(len(train)) ** 2 * train.n_features <= CHEAP else 1
-    return [
-        Holdout(fit, test, fit_weights(train[fit], y[fit], None if groups is None else groups[fit]))
-        for fit, test in islice(splitter.split(train, groups=groups), n_folds)
-    ]
+Predict = Callable[..., np.ndarray]
+Grid = Mapping[str, Sequence[float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +56,13 @@ class Rehearsal:
 
     def thin(self, at_most: int) -> Rehearsal:
         """Return the same with an even selection of the test rows."""
-        rows = spread(len(self.queries), at_most)
+        rows = pick_evenly(len(self.queries), at_most)
         return replace(self, queries=self.queries[rows], truth=self.truth[rows])
+
+    def keep(self, at_most: int) -> Rehearsal:
+        """Return the same with an even selection of the rows to fit."""
+        rows = pick_evenly(len(self.train), at_most)
+        return replace(self, train=self.train[rows], targets=self.targets[rows])
 
     def error(self, predicted: np.ndarray) -> float:
         """Return the mean squared error over rows and outputs."""
@@ -107,15 +78,13 @@ def choices(value: Any, grid: Sequence[float]) -> Sequence[float]:
     return (value,)
 
 
-def best_of_all(score: Score, grids: Mapping[str, Sequence[float]]) -> dict[str, float]:
+def best_of_all(score: Score, grids: Grid) -> dict[str, float]:
     """Return the point of the grid with the least score; the first of equals."""
     points = [dict(zip(grids, values, strict=True)) for values in product(*grids.values())]
     return min(points, key=lambda point: score(**point)) if len(points) > 1 else points[0]
 
 
-def best_by_turns(
-    score: Score, grids: Mapping[str, Sequence[float]], start: Mapping[str, float]
-) -> dict[str, float]:
+def best_by_turns(score: Score, grids: Grid, start: Mapping[str, float]) -> dict[str, float]:
     """Return a point that no change of a single parameter betters, walking from `start`.
 
     Each point is scored once; some 10 points instead of all combinations.
@@ -154,11 +123,6 @@ def _walk(value: Score, point: dict[str, float], name: str, grid: Sequence[float
     return point
 
 
-def spread(n_rows: int, at_most: int) -> np.ndarray:
-    """Return rows spread evenly over all."""
-    return np.unique(np.linspace(0, n_rows - 1, min(n_rows, at_most)).round().astype(np.int64))
-
-
 @dataclass(frozen=True, eq=False)
 class Part:
     """A fitted decoder of some outputs: the feature weights, the model, and the chosen parameters."""
@@ -177,14 +141,45 @@ def weigh(samples: Samples, weights: Any) -> np.ndarray:
     return X[:, kept] * np.asarray(weights, np.float32)[kept]
 
 
-class TunedDecoder(Method, RegressorMixin, BaseEstimator):
-    """Base of the decoders: checks the data, sets parts aside, keeps one fitted part per metric.
+class Decoder(Method, RegressorMixin, BaseEstimator):
+    """Base of the decoders: ``fit(X, y, groups, feature_weights, holdouts)`` and ``predict(X)``.
 
-    A child says how to fit targets (rows, outputs) of mean 0 and variance 1 in one metric (`_fit_part`) and
-    how to predict them (`_predict_part`). Parts are set aside if a parameter is "auto", or always.
+    Attributes
+    ----------
+    own_metric : str
+        For a decoder that learns a metric of all features and takes no selector, whose `fit` ends with `groups`:
+        the name of that metric in results. Empty for others.
+    gives_deviation : bool
+        Whether ``predict(X, return_std=True)`` also returns the standard deviation of each prediction.
     """
 
-    ALWAYS_TUNED = False
+    target: ClassVar[str] = "continuous or classes"  # of classes, it fits one column each
+    own_metric: ClassVar[str] = ""
+    gives_deviation: ClassVar[bool] = False
+
+
+class TunedDecoder(Decoder):
+    """Base of decoders with feature weights: checks the data, sets parts aside, keeps one fitted part per metric.
+
+    A child says how to fit targets (rows, outputs) of mean 0 and variance 1 in one metric (`_fit_part`) and
+    how to predict them (`_predict_part`). One with parameters to choose has a `GRID` of them and says how to
+    predict a hold-out for any choice (`_prepare`); `_choose` then does the rest. Parts are set aside if a
+    parameter is "auto", or always.
+
+    Attributes
+    ----------
+    GRID : mapping
+        Values to try for every parameter that may be "auto".
+    START : mapping
+        Where the search begins, which then changes one parameter at a time; without, it tries all combinations.
+    MAX_QUERIES : int or None
+        Most rows, over all hold-outs, that parameters are judged by.
+    """
+
+    ALWAYS_TUNED: ClassVar[bool] = False
+    GRID: ClassVar[Grid] = {}
+    START: ClassVar[Mapping[str, float]] = {}
+    MAX_QUERIES: ClassVar[int | None] = None
 
     def fit(
         self,
@@ -251,6 +246,29 @@ class TunedDecoder(Method, RegressorMixin, BaseEstimator):
         parts = [self._predict_part(part, queries) for part in self.parts_]
         predicted = np.concatenate(parts, axis=1) * self.scale_ + self.mean_
         return predicted[:, 0] if self.one_output_ else predicted
+
+    def _choose(self, rehearsals: list[Rehearsal]) -> dict[str, float]:
+        """Return the parameters: those given, and in place of "auto" those of the least error on the hold-outs."""
+
+        @cache
+        def prepared() -> list[tuple[Rehearsal, Predict]]:
+            most = self.MAX_QUERIES
+            thinned = [t if most is None else t.thin(most // len(rehearsals)) for t in rehearsals]
+            return [(t, self._prepare(t)) for t in thinned]
+
+        def score(**parameters: float) -> float:
+            return mean(t.error(predict(**parameters)) for t, predict in prepared())
+
+        grids = self._grids()
+        return best_by_turns(score, grids, self.START) if self.START else best_of_all(score, grids)
+
+    def _grids(self) -> dict[str, Sequence[float]]:
+        """Return the candidates of each parameter."""
+        return {name: choices(getattr(self, name), grid) for name, grid in self.GRID.items()}
+
+    def _prepare(self, t: Rehearsal) -> Predict:
+        """Return a function of the parameters that predicts the test rows of a hold-out."""
+        raise NotImplementedError
 
     def _fit_part(
         self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]

@@ -18,8 +18,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from neurofs.features.samples import Samples
 from neurofs.metric import neighbors
 from neurofs.selectors.base import check_range, covered
-from neurofs.selectors.rgs import positive
-from neurofs.selectors.targets import check_neighbors, one_hot
+from neurofs.selectors.parameters import check_neighbors, check_positive
+from neurofs.selectors.targets import one_hot
 
 __all__ = ["OneNNClassifier", "SoftKNNClassifier"]
 
@@ -93,7 +93,7 @@ class SoftKNNClassifier(ClassifierMixin, BaseEstimator):
 
     def _width(self) -> float:
         """Return β as a multiple of the mean distance."""
-        return positive("beta", self.beta)
+        return check_positive("beta", self.beta)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of the largest share; among equal ones the first of `classes_`."""

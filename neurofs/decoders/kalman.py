@@ -10,6 +10,7 @@ from scipy.linalg import solve
 
 from neurofs.decoders.base import Part, Rehearsal, TunedDecoder, weigh
 from neurofs.features.samples import Samples
+from neurofs.ground.works import WORKS
 
 __all__ = ["Kalman"]
 
@@ -26,6 +27,7 @@ class StateSpace:
     prior: np.ndarray
 
 
+@dataclass(eq=False, repr=False)
 class Kalman(TunedDecoder):
     """Kalman filter: the state is the outputs, the observation the features.
 
@@ -52,9 +54,11 @@ class Kalman(TunedDecoder):
     True
     """
 
-    def __init__(self, n_newest: int | None = None, shrinkage: float = 0.01) -> None:
-        self.n_newest = n_newest
-        self.shrinkage = shrinkage
+    name, label, citation, target = "kalman", "Kalman filter", WORKS["wu2006"], "continuous"
+    cost, color, marker, line = "m N² + N³", "teal", "", (0, (1, 1))
+
+    n_newest: int | None = None
+    shrinkage: float = 0.01
 
     def _fit_part(
         self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]

@@ -1,27 +1,53 @@
-"""The decoder that the training data prefer, for a given metric."""
+"""The average of the decoders that take a metric, and the one of them that the training data prefer."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from neurofs.decoders.base import Part, Rehearsal, TunedDecoder
-from neurofs.decoders.nearest import KernelRidgeMetric, LocalLinear, SoftKNN
+from neurofs.decoders.kernel_ridge import KernelRidgeMetric
+from neurofs.decoders.nearest import LocalLinear, SoftKNN
 from neurofs.features.samples import Samples
 
-__all__ = ["PreferredDecoder"]
+__all__ = ["MetricAverage", "PreferredDecoder"]
 
-MEMBERS: dict[str, type[TunedDecoder]] = {
-    "knn": SoftKNN,
-    "local-linear": LocalLinear,
-    "kernel-ridge": KernelRidgeMetric,
-}
 MAX_JUDGED = 300  # rows, over all hold-outs, on which decoders are judged
-PARAMETERS = {"k": "n_neighbors"}  # where the name of a choice is not that of the parameter
 
 
-class PreferredDecoder(TunedDecoder):
+class MetricAverage(TunedDecoder):
+    """Mean of the predictions of soft kNN, local-linear regression and kernel ridge in one metric.
+
+    The three err differently, so that their mean is often better than the best of them.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> decoder = MetricAverage().fit(X[:200], X[:200].sum(axis=1))
+    >>> bool(decoder.score(X[200:], X[200:].sum(axis=1)) > 0.95)
+    True
+    """
+
+    name, label, origin = "average", "average", "neurofs"
+    cost = "the sum of knn, local-linear and kernel-ridge"
+    ALWAYS_TUNED = True
+    MEMBERS: ClassVar[tuple[type[TunedDecoder], ...]] = (SoftKNN, LocalLinear, KernelRidgeMetric)
+
+    def _fit_part(
+        self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]
+    ) -> Part:
+        members = [kind() for kind in self.MEMBERS]
+        fitted = {m.name: (m, m._fit_part(train, targets, weights, rehearsals)) for m in members}
+        return Part(weights, fitted, {})
+
+    def _predict_part(self, part: Part, queries: Samples) -> np.ndarray:
+        predicted = [decoder._predict_part(fitted, queries) for decoder, fitted in part.model.values()]
+        return np.mean(predicted, axis=0)
+
+
+class PreferredDecoder(MetricAverage):
     """Soft kNN, local-linear regression, kernel ridge or their average, whichever the hold-outs prefer.
 
     Each is fitted with its parameters chosen on the hold-outs, then judged there with weights that were
@@ -42,29 +68,30 @@ class PreferredDecoder(TunedDecoder):
     (['local-linear'], True)
     """
 
-    ALWAYS_TUNED = True
+    name, label = "auto", "preferred decoder"
 
     def _fit_part(
         self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]
     ) -> Part:
-        fitted = {
-            name: (kind(), kind()._fit_part(train, targets, weights, rehearsals))
-            for name, kind in MEMBERS.items()
-        }
-        errors = judge(fitted, rehearsals)
-        best = min(errors, key=lambda name: errors[name])
-        return Part(weights, list(fitted.values()) if best == "average" else [fitted[best]], errors)
+        every = super()._fit_part(train, targets, weights, rehearsals)
+        errors = judge(every.model, rehearsals)
+        best = _find_best(errors)
+        return replace(
+            every, chosen=errors, model=every.model if best == "average" else {best: every.model[best]}
+        )
 
     @property
     def preferred_(self) -> list[str]:
         """Name of the decoder in use for each metric."""
-        return [min(part.chosen, key=lambda name: part.chosen[name]) for part in self.parts_]
-
-    def _predict_part(self, part: Part, queries: Samples) -> np.ndarray:
-        return np.mean([decoder._predict_part(fitted, queries) for decoder, fitted in part.model], axis=0)
+        return [_find_best(part.chosen) for part in self.parts_]
 
 
-def judge(fitted: dict[str, tuple[TunedDecoder, Any]], rehearsals: list[Rehearsal]) -> dict[str, float]:
+def _find_best(errors: Any) -> str:
+    """Return the name of the least error, the first of equals."""
+    return min(errors, key=errors.__getitem__)
+
+
+def judge(fitted: dict[str, tuple[TunedDecoder, Part]], rehearsals: list[Rehearsal]) -> dict[str, float]:
     """Return the mean squared error of each decoder, and of their average, over the hold-outs."""
     errors: dict[str, list[float]] = {name: [] for name in (*fitted, "average")}
     for t in (t.thin(MAX_JUDGED // len(rehearsals)) for t in rehearsals):
@@ -75,10 +102,7 @@ def judge(fitted: dict[str, tuple[TunedDecoder, Any]], rehearsals: list[Rehearsa
     return {name: float(np.mean(values)) for name, values in errors.items()}
 
 
-def _predict_held_out(decoder: TunedDecoder, fitted: Any, t: Rehearsal) -> np.ndarray:
+def _predict_held_out(decoder: TunedDecoder, fitted: Part, t: Rehearsal) -> np.ndarray:
     """Predict the test rows of a hold-out with the parameters that were chosen."""
-    chosen = {PARAMETERS.get(name, name): value for name, value in fitted.chosen.items()}
-    if "n_neighbors" in chosen:
-        chosen["n_neighbors"] = int(chosen["n_neighbors"])
-    fixed = type(decoder)(**chosen)
+    fixed = type(decoder)(**fitted.chosen)
     return fixed._predict_part(fixed._fit_part(t.train, t.targets, t.weights, []), t.queries)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Samples"]
+__all__ = ["Samples", "as_samples"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,3 +135,8 @@ class Samples:
     def overlaps(self, i: Any, j: Any) -> Any:
         """Whether samples `i` and `j` share raw data."""
         return np.abs(self.starts[i] - self.starts[j]) < self.span
+
+
+def as_samples(X: Any) -> Samples:
+    """Return `X` if it is `Samples`, else its rows as samples."""
+    return X if isinstance(X, Samples) else Samples.from_array(X)

@@ -142,7 +142,7 @@ class CompareOptions(Options):
     decoder: NameList = Field(
         ("auto",),
         description="Decoders on the selected features, beside knn: auto (the best for the first selector, "
-        "on an inner split), knn, local-linear, kernel-ridge, average, ridge, kalman, svr, "
+        "on an inner split), knn, local-linear, kernel-ridge, average, ridge, wiener-cascade, kalman, svr, "
         "gradient-boosting, mlp; and kernel-rgs, which learns its own metric on all features, and "
         "kernel-rgs-sparse, which also says how many channels suffice.",
     )

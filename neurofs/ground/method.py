@@ -9,13 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from importlib.metadata import EntryPoint
 from typing import Any, ClassVar
 
-from neurofs.ground.errors import UsageError, quoted
-from neurofs.ground.plugins import BROKEN, find_plugins
+from neurofs.ground.errors import MAX_MESSAGE, UsageError, printable, quoted
+from neurofs.ground.plugins import BROKEN, find_plugins, name_package
 from neurofs.ground.works import Work
 
-__all__ = ["Method", "Registry"]
+__all__ = ["Method", "Registry", "describe_methods", "render_methods"]
+
+COLUMNS = ("name", "what it does", "target", "cost", "reference")
+NAME = "[a-z][a-z0-9]*(-[a-z0-9]+)*"
+MARKERS = ("", *"os^vDd<>phP*x")
+LINES = ("-", "--", "-.", ":")
+TAKEN = ("null", "ridge", "kalman")  # methods of every comparison that are no selectors
 
 
 class Method:
@@ -36,7 +43,8 @@ class Method:
     cost : str
         How its time grows with m samples and N features.
     color, marker, line : str
-        How it is drawn: a color of `report.palette`, dealt by name if empty; marker and line of matplotlib.
+        How it is drawn: a color of `report.palette` by name, dealt by the method's name if empty; marker and line
+        of matplotlib, one of `MARKERS` and `LINES`, or a tuple of dashes.
     """
 
     name: ClassVar[str] = ""
@@ -53,8 +61,8 @@ class Method:
 class Registry(Mapping[str, Any]):
     """Methods by name: those of neurofs in their order, then those of installed packages by name.
 
-    Plug-ins are loaded when the registry is first asked for more than its own methods. One that cannot be used
-    does not stand in the way of others: asking for it says what is wrong (`broken`).
+    A plug-in is loaded when it is asked for, all of them when the registry is listed. One that cannot be used does
+    not stand in the way of others: `find` says what is wrong with it.
 
     >>> class Sum(Method):
     ...     name, label = "sum", "total count"
@@ -66,50 +74,111 @@ class Registry(Mapping[str, Any]):
     neurofs.ground.errors.UsageError: no selector named 'product'; choose from sum
     """
 
-    def __init__(self, kind: str, methods: Iterable[type[Method]]) -> None:
-        self.kind = kind
+    def __init__(self, kind: str, methods: Iterable[type[Method]], base: type[Method] = Method) -> None:
+        self.kind, self.base = kind, base
         self.own = {method.name: method for method in methods}
+        self._loaded: dict[str, type[Method] | str] = {}
 
     @cached_property
-    def plugins(self) -> dict[str, type[Method]]:
-        """Methods of installed packages; what cannot be used is noted in `broken`."""
-        self.broken: dict[str, str] = {}
-        found = {}
-        for name, entry in find_plugins(f"neurofs.{self.kind}s").items():
-            try:
-                method = entry.load()
-                self._check(name, method)
-            except BROKEN as error:
-                self.broken[name] = f"{entry.value}: {error}"
-            else:
-                found[name] = method
-        return found
+    def _entries(self) -> dict[str, EntryPoint]:
+        """What packages offer under names that are not ours."""
+        found = find_plugins(f"neurofs.{self.kind}s")
+        return {name: entry for name, entry in found.items() if name not in self.own}
 
-    def _check(self, name: str, method: Any) -> None:
-        if name in self.own:
-            raise ValueError(f"neurofs has a {self.kind} of this name; choose another")
-        if not (isinstance(method, type) and issubclass(method, Method)):
-            raise TypeError(f"expected a class that inherits from neurofs.{self.kind.capitalize()}")
-        if method.name != name or not re.fullmatch(r"[a-z][a-z0-9-]*", name):
+    def _load(self, name: str) -> type[Method] | str:
+        """Return the plug-in of this name, or what is wrong with it."""
+        if name not in self._loaded:
+            try:
+                self._loaded[name] = self._check(name, self._entries[name].load())
+            except BROKEN as error:
+                why = printable(f"{type(error).__name__}: {error}", MAX_MESSAGE)
+                self._loaded[name] = f"{name_package(self._entries[name])}: {why}"
+        return self._loaded[name]
+
+    def _check(self, name: str, method: Any) -> type[Method]:
+        """Return the class that a package offers, or raise what is wrong with it."""
+        if name in TAKEN or name.endswith("-decoder"):
+            raise ValueError("neurofs itself has a method of this name; choose another")
+        if not (isinstance(method, type) and issubclass(method, self.base)):
+            raise TypeError(f"expected a class that inherits from neurofs.{self.base.__name__}")
+        if method.name != name or not re.fullmatch(NAME, name):
             raise ValueError(
-                f"its name is {method.name!r} and that of the entry point {name!r}; expected the same, of small "
-                "letters, digits and dashes"
+                f"its name is {quoted(method.name)} and its entry point is {quoted(name)}; expected the same, "
+                "of small letters, digits and dashes"
             )
+        _check_looks(method)
+        method()  # all parameters need defaults
+        return method
 
     def find(self, name: str) -> Any:
         """Return the method of this name, or raise a `UsageError` that lists the choices."""
         if name in self:
             return self[name]
-        if name in self.broken:
-            raise UsageError(f"{self.kind} {quoted(name)} cannot be used: {self.broken[name]}")
+        if name in self._entries:
+            raise UsageError(f"{self.kind} {quoted(name)} cannot be used: {self._load(name)}")
         raise UsageError(f"no {self.kind} named {quoted(name)}; choose from {', '.join(self)}")
 
+    def package(self, name: str) -> str:
+        """Return the package that a method is from with its version; empty for those of neurofs."""
+        return name_package(self._entries[name]) if name in self._entries else ""
+
     def __getitem__(self, name: str) -> Any:
-        return self.own[name] if name in self.own else self.plugins[name]
+        if name in self.own:
+            return self.own[name]
+        if name not in self._entries or isinstance(method := self._load(name), str):
+            raise KeyError(name)
+        return method
 
     def __iter__(self) -> Iterator[str]:
         yield from self.own
-        yield from self.plugins
+        yield from (name for name in self._entries if name in self)
 
     def __len__(self) -> int:
-        return len(self.own) + len(self.plugins)
+        return sum(1 for _ in self)
+
+
+def _check_looks(method: type[Method]) -> None:
+    """Refuse what a report could not show."""
+    if not isinstance(method.citation, Work | None):
+        raise TypeError("expected a neurofs.Work as its citation")
+    for attribute in ("label", "origin", "target", "cost", "color", "marker"):
+        if not isinstance(getattr(method, attribute), str):
+            raise TypeError(f"expected a text as its {attribute}")
+    if method.marker not in MARKERS:
+        raise ValueError(f"expected one of {' '.join(MARKERS)} as its marker")
+    if not isinstance(method.line, tuple) and method.line not in LINES:
+        raise ValueError(f"expected one of {' '.join(LINES)}, or a tuple of dashes, as its line")
+
+
+def describe_methods(registry: Registry) -> list[dict[str, str]]:
+    """Return what each method of a registry does, which target it takes, what it costs, and where it is from."""
+    return [
+        dict(zip(COLUMNS, _describe(method, registry.package(name)), strict=True))
+        for name, method in registry.items()
+    ]
+
+
+def _describe(method: type[Method], package: str) -> tuple[str, ...]:
+    does = (method.__doc__ or "").strip().partition("\n")[0]
+    origin = method.origin or (method.citation.short if method.citation else "")
+    return method.name, does, method.target, method.cost, "; ".join(filter(None, [origin, package]))
+
+
+def render_methods(registry: Registry, note: str = "") -> str:
+    """Return the same as text, two lines per method, with a note at the end.
+
+    >>> class Sum(Method):
+    ...     '''Add up.'''
+    ...     name, cost, origin = "sum", "N", "school"
+    >>> print(render_methods(Registry("selector", [Sum])))
+    sum  Add up.
+         target: continuous · cost: N · school
+    """
+    records = describe_methods(registry)
+    width = max(len(record["name"]) for record in records) + 2
+    lines = []
+    for record in records:
+        facts = [f"{fact}: {record[fact]}" for fact in ("target", "cost") if record[fact]]
+        lines.append(record["name"].ljust(width) + record["what it does"])
+        lines.append(" " * width + " · ".join([*facts, *filter(None, [record["reference"]])]))
+    return "\n".join([*lines, *(["", note] if note else [])])

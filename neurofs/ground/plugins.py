@@ -18,19 +18,34 @@ from importlib.metadata import EntryPoint, entry_points
 
 __all__ = ["BROKEN", "find_plugins", "name_package"]
 
-BROKEN = (ImportError, AttributeError, NameError, SyntaxError, TypeError, ValueError, OSError)
-"""What importing somebody else's package may raise."""
+BROKEN = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    ImportError,
+    LookupError,
+    NameError,
+    OSError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
+"""What loading somebody else's package may raise."""
 
 
 def find_plugins(group: str) -> dict[str, EntryPoint]:
     """Return the entry points of a group by name, in the order of their names.
 
+    Of packages that offer the same name, the last in the order of the alphabet wins.
+
     >>> find_plugins("neurofs.no-such-group")
     {}
     """
-    return {entry.name: entry for entry in sorted(entry_points(group=group), key=lambda entry: entry.name)}
+    found = sorted(entry_points(group=group), key=lambda entry: (entry.name, name_package(entry)))
+    return {entry.name: entry for entry in found}
 
 
 def name_package(entry: EntryPoint) -> str:
-    """Return the package that an entry point is from, with its version."""
-    return "" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
+    """Return the package that an entry point is from, with its version; its module if it is of no package."""
+    return entry.value if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"

@@ -1,6 +1,6 @@
 """Kernel ridge regression, its leave-block-out error, and the gradient of that error.
 
-For rows z (centered, and scaled by the metric that is being learned) and targets Y (standardised):
+For rows z (centered, and scaled by the metric that is being learned) and targets Y (standardized):
 
     G_ij = z_i · z_j                 d_ij = G_ii + G_jj − 2 G_ij
     K = 1 / (1 + d) + c G + 1        H = K + λ I,   P = H⁻¹,   α = P Y
@@ -84,7 +84,7 @@ def block_residuals(P: np.ndarray, alpha: np.ndarray, edges: np.ndarray) -> np.n
 
 def inverse(H: np.ndarray) -> np.ndarray:
     """Return the inverse of a symmetric positive definite matrix, which is overwritten."""
-    lower, info = dpotri(_factorise(H), lower=1, overwrite_c=1)
+    lower, info = dpotri(_factorize(H), lower=1, overwrite_c=1)
     if info != 0:
         raise np.linalg.LinAlgError("the kernel matrix is not positive definite")
     full = lower + lower.T
@@ -92,7 +92,7 @@ def inverse(H: np.ndarray) -> np.ndarray:
     return full
 
 
-def _factorise(H: np.ndarray) -> np.ndarray:
+def _factorize(H: np.ndarray) -> np.ndarray:
     """Return the lower Cholesky factor of a symmetric matrix, zeros above it; H is overwritten."""
     factor, info = dpotrf(H.T, lower=1, overwrite_a=1)
     if info != 0:
@@ -101,7 +101,7 @@ def _factorise(H: np.ndarray) -> np.ndarray:
 
 
 def _solve(factor: np.ndarray, rhs: np.ndarray) -> np.ndarray:
-    """Solve with a factor of `_factorise`; hundreds of small blocks do not need the checks of SciPy."""
+    """Solve with a factor of `_factorize`; hundreds of small blocks do not need the checks of SciPy."""
     return dpotrs(factor, rhs, lower=1)[0]
 
 
@@ -140,7 +140,7 @@ def _loss_and_slope(
 ) -> tuple[float, np.ndarray]:
     """Return the loss and M = ∂loss/∂K."""
     n, n_outputs = alpha.shape
-    parts = [(a, b, _factorise(P[a:b, a:b].copy())) for a, b in pairwise(edges)]
+    parts = [(a, b, _factorize(P[a:b, a:b].copy())) for a, b in pairwise(edges)]
     residuals = np.concatenate([_solve(factor, alpha[a:b]) for a, b, factor in parts])
     residuals_scored = np.where(scored[:, None], residuals, 0.0)
     total = float(np.sum(residuals_scored**2))

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve
 
-from neurofs.decoders.base import Holdout, hold_out, spread
+from neurofs.features.holdouts import Holdout, hold_out, pick_evenly
 from neurofs.features.samples import Samples
 from neurofs.metric.block_ridge import kernel
 from neurofs.metric.learning import N_STEPS, LearnedMetric, learn_metric, make_blocks, sort_rows
@@ -186,7 +186,7 @@ class _Judge:
     def __init__(self, data: tuple[Samples, np.ndarray, np.ndarray | None], held: Holdout) -> None:
         samples, Y, groups = data
         order, trial = sort_rows(samples[held.test], None if groups is None else groups[held.test])
-        rows, some = held.test[order], held.fit[spread(len(held.fit), JUDGING_ROWS)]
+        rows, some = held.test[order], held.fit[pick_evenly(len(held.fit), JUDGING_ROWS)]
         self.queries, self.truth = samples[rows], Y[rows]
         self.train, self.targets = samples[some], Y[some]
         self.edges, _ = make_blocks(samples, rows, trial, np.random.default_rng(0))

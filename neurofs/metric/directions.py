@@ -32,5 +32,5 @@ def find_directions(X: np.ndarray, Y: np.ndarray, n_directions: int) -> np.ndarr
         n_found += left.shape[1]
         basis = np.linalg.qr(rest @ left)[0]
         rest -= basis @ (basis.T @ rest)
-    spread = (X @ found).std(axis=0)
-    return found / np.where(spread > 0, spread, 1.0)
+    deviation = (X @ found).std(axis=0)
+    return found / np.where(deviation > 0, deviation, 1.0)

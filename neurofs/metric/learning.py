@@ -5,16 +5,8 @@ all rows, and leave-one-out by leave-block-out, which windows that overlap need.
 forms (`metric.block_ridge`). Weights are ``w = exp(a_channel + b_lag + r_feature + s)``, with penalties that
 keep them together unless the data ask for more: ``(Σ a² / 0.4 + Σ b² / 0.4 + Σ r² / 0.04) / m``. Each of the 100
 steps of Adam sees at most 800 random rows, so a step costs one inverse and two matrix products of that size. It
-sees at most half of all rows, which keeps the search from fitting the chance of a small sample: on hold-outs of
-chewie (850 rows) that is worth .014 in R². The search may begin at given weights, those of RGS for example.
-
-Tried and left out: stopping where the error on a held-out sixth is least (flat after some 40 steps, and the rows
-are missed: −.004 in R² on the folds of chewie); and, on hold-outs of stevenson, a freer r, a penalty on jumps of r
-between lags, 200 steps, steps of twice the size, and 1200 rows in each, which add .001 and take twice as long.
-More rows toward the end of the search are no better than the same number throughout, and more lags no better
-than the ten (14 on stevenson, 15 and 20 on a2929). Local-linear regression gains from this metric (.804, .927
-and .902 on hold-outs of chewie, a2929 and stevenson; .800, .924 and .900 in that of RGS) but stays behind kernel
-ridge. b_lag was chosen on hold-outs of stevenson and is worth about .01 there, nothing on chewie and a2929.
+sees at most half of all rows, which keeps the search from fitting the chance of a small sample. The search may
+begin at given weights, those of RGS for example.
 
 After the weights, one matrix T (lags × lags) that all channels share mixes the bins of each channel; it starts
 as the orthonormal discrete cosine transform, which changes no distance, and is learned too:
@@ -28,11 +20,9 @@ far a difference of one count in that bin alone moves z.
 Instead of the mixing, a metric may have some directions V (features × directions), which give z = w ⊙ x further
 coordinates: d = |z − z'|² + |Vᵀ(z − z')|². So a difference along a direction through many channels may count for
 more. Directions begin where samples and targets vary together (`metric.directions`), with a small length, and
-are learned with small steps: hundreds of free numbers soon fit the chance of the sample (on hold-outs of chewie,
-ten times the step takes .13 in R² away). Four directions are worth .007, .001 and .008 in R² on hold-outs of
-chewie, a2929 and stevenson where bins are not mixed, .003, .001 and .001 where they are; eight are no better, and
-directions that begin at random are worse on stevenson. What mixing and directions find differs, so
-`KernelRGSDecoder` averages a model of either kind, which is better than one model with the mean of both kernels.
+are learned with small steps, because hundreds of free numbers soon fit the chance of the sample.
+
+NOTES.md says what each of these is worth, and what was tried and left out.
 """
 
 from __future__ import annotations
@@ -135,9 +125,9 @@ def learn_metric(
     start: np.ndarray | LearnedMetric | None = None,
     progress: Callable[[int, float], None] | None = None,
 ) -> LearnedMetric:
-    """Return the metric that minimises the leave-block-out error on `samples`.
+    """Return the metric that minimizes the leave-block-out error on `samples`.
 
-    Without `mixed` the bins are not mixed; `n_directions` are added to the metric. `Y` is standardised; `groups`
+    Without `mixed` the bins are not mixed; `n_directions` are added to the metric. `Y` is standardized; `groups`
     are trials, or None for one stretch, which is cut into blocks of six windows. The search begins at `start`,
     weights or a metric; at equal weights by default.
     """
@@ -284,8 +274,8 @@ class _State:
         mixing = idct(np.eye(samples.n_lags), norm="ortho", axis=0) if mixed and samples.n_lags > 1 else None
         weights = np.ones(samples.n_features) if at is None or not np.any(at) else at
         raw = cls(*_split_weights(weights, samples), np.log(START_LINEAR), np.log(START_RIDGE), mixing)
-        spread = 2.0 * float(raw.weights**2 @ variance)
-        return replace(raw, scale=raw.scale - 0.5 * np.log(spread)) if spread > 0 else raw
+        distance = 2.0 * float(raw.weights**2 @ variance)
+        return replace(raw, scale=raw.scale - 0.5 * np.log(distance)) if distance > 0 else raw
 
     @property
     def sizes(self) -> list[int]:

@@ -1,7 +1,7 @@
 """Compiled loops of local-linear regression: neighbors and their weights in, estimates out.
 
-Words and indices as in `metric.loops`. Nothing is imported from there, because numba's cache does not see
-changes in other files. Parallel loops write only their own row.
+Words and indices as in `metric.loops_neighbors`. Nothing is imported from there, because numba's cache does not
+see changes in other files. Parallel loops write only their own row.
 """
 
 # mypy: disallow-untyped-defs=False
@@ -40,7 +40,7 @@ def _inner_from_distances(pairwise, index, distance, count, S):
 def _solve_ridge(G, b):
     """Return c with G c = b, to 1e-7 of b, by conjugate gradients; a matrix with a ridge needs few steps.
 
-    Several times faster than a factorisation, and a matrix that is singular in rounding does no harm.
+    Several times faster than a factorization, and a matrix that is singular in rounding does no harm.
     """
     c, residual = np.zeros(b.size), b.copy()
     direction, square = b.copy(), np.dot(b, b)

@@ -1,4 +1,4 @@
-"""Distances, neighbors and estimates over `Samples`: the checked front of `metric.loops`.
+"""Distances, neighbors and estimates over `Samples`: the checked front of the loops_neighbors.
 
     train = Samples.from_counts(counts, n_lags=10)[rows]
     near = find_neighbors(train, weights=w, k=50)             # leave-one-out: overlapping windows excluded
@@ -18,32 +18,28 @@ from typing import Any
 import numpy as np
 from scipy.linalg.blas import sgemm
 
-from neurofs.features.samples import Samples
-from neurofs.metric import loops, loops_linear
+from neurofs.features.samples import Samples, as_samples
+from neurofs.metric import loops_linear, loops_neighbors
 
 __all__ = [
     "Neighbors",
-    "as_samples",
+    "allowed_pairs",
     "centered",
+    "check_pairs",
     "find_neighbors",
     "local_linear",
     "pairwise_distances",
     "prefix_curve",
     "prefix_curves",
-    "sks_scores",
     "soft_knn",
+    "take_columns",
 ]
 
 FAR_FROM_ZERO = 8.0  # |mean| / SD above which sums of squares lose too many digits
-BLOCK = 1024  # rows materialised at a time for matrix products
-SKS_BLOCK = 64  # features whose values are sorted at a time
+MAX_TABLE = 12_000  # rows up to which a table of all distances is kept in memory
+BLOCK = 1024  # rows materialized at a time for matrix products
 PREFIX_BLOCK = 128  # query rows whose distances are kept at a time in a prefix curve
 PREFIX_GEMM = 12  # new features from which a matrix product beats adding columns one by one
-
-
-def as_samples(X: Any) -> Samples:
-    """Return `X` if it is `Samples`, else its rows as samples."""
-    return X if isinstance(X, Samples) else Samples.from_array(X)
 
 
 def as_outputs(y: Any, n_rows: int) -> np.ndarray:
@@ -154,8 +150,8 @@ def find_neighbors(
     count, norms = np.zeros(len(queries), np.int64), np.empty(len(train), np.float32)
     if len(train) and len(queries):
         flat, q_flat = plain(train.flat), plain(queries.flat)
-        loops.row_norms(flat, train.starts, w2, norms)
-        loops.neighbors(
+        loops_neighbors.row_norms(flat, train.starts, w2, norms)
+        loops_neighbors.neighbors(
             flat,
             train.starts,
             t_groups,
@@ -194,6 +190,27 @@ def exclusion_span(samples: Samples, exclude: str) -> int:
     return samples.span if exclude == "overlap" else 0
 
 
+def check_pairs(samples: Samples, groups: Any, exclude: str) -> None:
+    """Refuse samples of which no two may be neighbors; as a rule the first row has one already."""
+    span, trial = exclusion_span(samples, exclude), loo_groups(groups, len(samples))
+    for i in range(len(samples)):
+        if ((trial != trial[i]) & (np.abs(samples.starts - samples.starts[i]) >= span)).any():
+            return
+    raise ValueError("no row has a neighbor: every other row overlaps it or is of its group")
+
+
+def allowed_pairs(samples: Samples, groups: Any, exclude: str, who: str) -> np.ndarray:
+    """Return which pairs of rows may be neighbors, (rows, rows); too many rows for such a table are refused."""
+    if len(samples) > MAX_TABLE:
+        raise ValueError(
+            f"{who} keeps a table of all distances, for at most {MAX_TABLE} samples; found {len(samples)}. "
+            "Fit it to a part of the rows."
+        )
+    trial, starts = loo_groups(groups, len(samples)), samples.starts
+    apart = np.abs(starts[:, None] - starts) >= exclusion_span(samples, exclude)
+    return apart & (trial[:, None] != trial)
+
+
 # ----------------------------------------------------------------------------------------------- estimates
 
 
@@ -207,7 +224,7 @@ def soft_knn(
     Y = as_outputs(y, len(near.train))
     out = np.empty((len(near.queries), Y.shape[1]))
     k = near.index.shape[1] if k is None else k
-    loops.soft_average(near.index, near.distance, near.count, k, Y, beta, adaptive, out)
+    loops_neighbors.soft_average(near.index, near.distance, near.count, k, Y, beta, adaptive, out)
     return out
 
 
@@ -230,7 +247,7 @@ def local_linear(
     out = np.empty((len(near.queries), Y.shape[1]))
     k = near.index.shape[1] if k is None else k
     p = np.empty((len(near.queries), min(k, near.index.shape[1])))
-    loops.soft_weights_of_rows(near.distance, near.count, p.shape[1], beta, adaptive, p)
+    loops_neighbors.soft_weights_of_rows(near.distance, near.count, p.shape[1], beta, adaptive, p)
     if pairwise is not None:
         table = np.ascontiguousarray(pairwise, np.float32)
         loops_linear.local_linear_from_table(table, near.index, near.distance, near.count, p, Y, ridge, out)
@@ -238,29 +255,6 @@ def local_linear(
     train, queries = near.train, near.queries
     windows = plain(train.flat), train.starts, near.w2, plain(queries.flat), queries.starts
     loops_linear.local_linear(*windows, near.index, near.count, p, Y, ridge, out)
-    return out
-
-
-def sks_scores(
-    samples: Any,
-    y: Any,
-    *,
-    k: int,
-    beta: float = 0.5,
-    adaptive: bool = True,
-    groups: Any = None,
-    exclude: str = "overlap",
-) -> np.ndarray:
-    """Return the leave-one-out MSE of soft kNN on each single feature, (features, outputs); low is good."""
-    samples = as_samples(samples)
-    Y = as_outputs(y, len(samples))
-    out = np.empty((samples.n_features, Y.shape[1]))
-    span, k = exclusion_span(samples, exclude), max(1, min(k, len(samples)))
-    loo = loo_groups(groups, len(samples))
-    for block in _blocks(samples.n_features, SKS_BLOCK):
-        columns = _columns(samples, np.arange(samples.n_features)[block])
-        ranks = np.argsort(columns, axis=1, kind="stable")
-        loops.sks(columns, ranks, samples.starts, loo, span, Y, k, beta, adaptive, out[block])
     return out
 
 
@@ -275,7 +269,7 @@ def _blocks(n_rows: int, size: int) -> Iterator[slice]:
 def pairwise_distances(a: Any, b: Any = None, *, weights: Any = None) -> np.ndarray:
     """Return the squared distances d_w between the rows of `a` and of `b` (or of `a`), float32.
 
-    Matrix products over blocks of materialised rows; among the rows of one set the diagonal is exactly 0.
+    Matrix products over blocks of materialized rows; among the rows of one set the diagonal is exactly 0.
     """
     same = b is None
     a, b = as_samples(a), as_samples(a if same else b)
@@ -337,10 +331,10 @@ def prefix_curves(
     train, queries, t_groups, q_groups, span = _pair_rows(train, queries, groups, exclude)
     Y, w2 = as_outputs(y, len(train)), as_w2(weights, train.n_features)[order]
     used = order[: sizes.max(initial=0)]
-    columns, k = _columns(train, used), max(1, min(max(k for k, _ in points), len(train)))
+    columns, k = take_columns(train, used), max(1, min(max(k for k, _ in points), len(train)))
     out = np.empty((len(points), sizes.size, len(queries), Y.shape[1]))
     for rows in _blocks(len(queries), PREFIX_BLOCK):
-        q_columns = _columns(queries[rows], used)
+        q_columns = take_columns(queries[rows], used)
         near = _sweep(
             columns,
             q_columns,
@@ -356,11 +350,11 @@ def prefix_curves(
         for at, (index, distance, count) in enumerate(near):
             for point, (own_k, beta) in enumerate(points):
                 part = out[point, at, rows]
-                loops.soft_average(index, distance, count, min(own_k, k), Y, beta, adaptive, part)
+                loops_neighbors.soft_average(index, distance, count, min(own_k, k), Y, beta, adaptive, part)
     return out
 
 
-def _columns(samples: Samples, features: np.ndarray) -> np.ndarray:
+def take_columns(samples: Samples, features: np.ndarray) -> np.ndarray:
     """Return the chosen features of all rows, one contiguous row per feature."""
     out = np.empty((features.size, len(samples)), np.float32)
     for c, f in enumerate(features):
@@ -388,17 +382,17 @@ def _sweep(  # one block of queries; yields its neighbors for every size
     for first, last in zip([0, *sizes[:-1]], sizes, strict=True):
         new = slice(first, last)
         _add_features(columns[new], q_columns[new], w2[new], d)
-        loops.prefix_select(d, starts, groups, q_starts, q_groups, span, index, distance, count)
+        loops_neighbors.prefix_select(d, starts, groups, q_starts, q_groups, span, index, distance, count)
         yield index, distance, count
 
 
 def _add_features(columns: np.ndarray, q_columns: np.ndarray, w2: np.ndarray, d: np.ndarray) -> None:
     """Add the distances of some features to d: one by one, or q_i + q_j − 2 Σ w² x x' by a matrix product."""
     if len(columns) < PREFIX_GEMM:
-        loops.prefix_add(columns, q_columns, w2, d)
+        loops_neighbors.prefix_add(columns, q_columns, w2, d)
         return
     weighted = q_columns * w2[:, None]
     sgemm(-2.0, columns.T, weighted.T, beta=1.0, c=d.T, trans_b=True, overwrite_c=True)
     norms = np.einsum("cj,cj,c->j", columns, columns, w2)
     q_norms = np.einsum("ci,ci->i", weighted, q_columns)
-    loops.prefix_add_norms(norms, q_norms, d)
+    loops_neighbors.prefix_add_norms(norms, q_norms, d)

@@ -1,1 +1,1 @@
-"""Recordings: the checked value, the readers of files, writers, simulation, inspection."""
+"""Recordings: the checked value, the readers and writers of files, inspection, simulation, the demo."""

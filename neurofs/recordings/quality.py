@@ -65,7 +65,7 @@ def describe(recording: Recording) -> dict[str, Any]:
 
 
 class Activity(NamedTuple):
-    """How active the channels are: an array by channel each, and the groups of channels with the same spikes."""
+    """How active the channels are: one value per channel, and the groups of channels with the same spikes."""
 
     rate: np.ndarray
     presence: np.ndarray

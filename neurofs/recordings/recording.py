@@ -166,7 +166,7 @@ found 0.412 after 0.655. Sort them, or pass --sort-spikes.
             raise InvalidRecording(defects, self)
 
     def with_source(self, source: str, source_hash: str) -> Recording:
-        """Return the same recording, which is not checked again, as that of a file."""
+        """Return the same recording with the name and hash of its file; its content is not checked again."""
         known = copy.copy(self)
         known._set(source=source, source_hash=source_hash)
         return known

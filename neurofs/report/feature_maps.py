@@ -17,7 +17,6 @@ __all__ = [
     "find_n",
     "list_selectors",
     "mean_weights",
-    "rank_channels",
     "selected_share",
     "share_by_kind",
     "weigh_lags",
@@ -34,8 +33,8 @@ def list_selectors(comparison: Comparison) -> list[str]:
 def find_n(comparison: Comparison) -> int:
     """Return the number of features to show first: the median of what the first selector chose."""
     selectors = list_selectors(comparison)
-    chosen = [m["n"]["median"] for m in comparison.summary["methods"] if m["method"] in selectors[:1]]
-    return max(1, round(chosen[0])) if chosen else 1
+    chosen = [m.n.median for m in comparison.summary.methods if m.method in selectors[:1]]
+    return max(1, chosen[0]) if chosen else 1
 
 
 def get_ranks(comparison: Comparison, selector: str) -> np.ndarray:
@@ -69,12 +68,6 @@ def weigh_lags(comparison: Comparison, selector: str) -> np.ndarray:
 def weigh_channels(comparison: Comparison, selector: str) -> np.ndarray:
     """Return the weight of each channel summed over lags, the mean over outputs (channel,)."""
     return np.nansum(mean_weights(comparison, selector), axis=2).mean(axis=0)
-
-
-def rank_channels(comparison: Comparison, selector: str) -> list[str]:
-    """Return the names of the channels, the one with the largest weight first."""
-    order = np.argsort(-weigh_channels(comparison, selector), kind="stable")
-    return [str(name) for name in comparison.weights["channel"].values[order]]
 
 
 def channel_stability(comparison: Comparison, selector: str, n: int) -> np.ndarray:

@@ -58,9 +58,9 @@ def get_traces(comparison: Comparison) -> Traces | None:
         sd=kept["predicted_sd"].transpose(*dims).values.astype(float) if "predicted_sd" in kept else None,
         methods=methods,
         outputs=[str(o) for o in kept["output"].values],
-        units=[str(o["unit"]) for o in comparison.summary["session"]["outputs"]],
-        classes=[str(c) for c in comparison.summary["session"]["classes"]],
-        interval=_find_interval(kept["time"].values, float(comparison.summary["session"]["bin_width"])),
+        units=[o.unit for o in comparison.summary.session.outputs],
+        classes=comparison.summary.session.classes,
+        interval=_find_interval(kept["time"].values, comparison.summary.session.bin_width),
         n_left_out=max(0, table.sizes["time"] - MAX_ROWS),
     )
 
@@ -75,8 +75,8 @@ def _choose_methods(comparison: Comparison) -> list[str]:
     table = comparison.predictions
     done = np.isfinite(table["predicted"].values).any(axis=(1, 2, 3)) if table.sizes["time"] else []
     known = [str(m) for m, d in zip(table["method"].values, done, strict=False) if d]
-    wished = [comparison.summary["headline"]["method"], comparison.summary["reference"]]
-    wished += [m["method"] for m in comparison.summary["methods"]]
+    wished = [comparison.summary.headline.method, comparison.summary.reference]
+    wished += [m.method for m in comparison.summary.methods]
     return [m for m in dict.fromkeys(wished) if m in known][:MAX_METHODS]
 
 

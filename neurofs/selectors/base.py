@@ -2,11 +2,13 @@
 
 A selector is a scikit-learn estimator. Its own work is one method, `_weigh(samples, Y, groups)`, which
 returns a score per feature; all else (`weights_`, `order_`, `ranking_`, `get_support`, `transform`) follows.
+Its parameters are the fields of a dataclass, which writes the `__init__` that scikit-learn asks for.
 One that finds a set of features is a `SetSelector`, whose `_weigh` also says which features are in the set.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
 
@@ -18,15 +20,23 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from neurofs.features.samples import Samples
 from neurofs.ground.method import Method
-from neurofs.selectors.units import Units, group_weights
+from neurofs.selectors.feature_groups import FeatureGroups, group_weights
 
 __all__ = ["Selector", "SetSelector"]
 
 LARGEST = 1e18  # squares of larger numbers, summed over features, overflow float32
 
 
+@dataclass(eq=False, repr=False)
 class Selector(Method, SelectorMixin, BaseEstimator):
     """Base of the selectors; see the module.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        How many features `transform` keeps; None keeps all, a float is a fraction.
+    feature_groups : array of labels, optional
+        Features with the same label are ranked and selected together.
 
     Attributes
     ----------
@@ -37,17 +47,15 @@ class Selector(Method, SelectorMixin, BaseEstimator):
     ranking_ : array (n_features,)
         Rank of each feature, 1 = best.
     group_labels_, group_weights_, group_ranking_ : arrays (n_groups,)
-        Only with `feature_groups`, a parameter of all selectors: a label per feature. Groups are then ranked
-        as units by the root of the sum of squares of their weights, `order_` lists the features of the best
-        group first, `ranking_` is the rank of a feature's group, and `n_features_to_select` counts groups.
+        Only with `feature_groups`. Groups are then ranked by the root of the sum of squares of their weights,
+        `order_` lists the features of the best group first, `ranking_` is the rank of a feature's group, and
+        `n_features_to_select` counts groups.
     """
 
-    n_features_to_select: Any = None
-    feature_groups: Any = None
     is_metric = False  # whether the weights are the w of a distance, d_w(x, x') = Σ w² (x − x')²
-    target = "continuous"  # the kind of target, for the table of selectors, as are the next two
-    cost = ""
-    reference = ""
+
+    n_features_to_select: Any = None
+    feature_groups: Any = field(default=None, kw_only=True)
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Selector:
         """Weigh the features of `X` (array, data frame or `Samples`) for the target(s) `y`.
@@ -55,28 +63,30 @@ class Selector(Method, SelectorMixin, BaseEstimator):
         `groups` names the trial of each row; rows of one trial are never neighbors of each other.
         """
         samples, Y = self._check_fit(X, y)
-        units = Units(self.feature_groups, samples.n_features)
-        self._count_selected(len(units))
+        feature_groups = FeatureGroups(self.feature_groups, samples.n_features)
+        self._count_selected(len(feature_groups))
         scores = np.asarray(self._weigh(samples, Y, groups), dtype=np.float64)
         self.weights_ = self._to_weights(scores)
-        self._rank(self._importance(samples, scores), units)
+        self._rank(self._importance(samples, scores), feature_groups)
         return self
 
-    def _rank(self, importance: np.ndarray, units: Units) -> None:
-        """Order units by strength, then by their best feature, then by number; features within them too."""
-        best = np.array([importance[members].max() for members in units.members])
-        rank = np.empty(len(units), np.int64)
-        rank[np.lexsort((-best, -self._strength(importance, units)))] = np.arange(1, len(units) + 1)
-        self.ranking_ = rank[units.of_feature]
+    def _rank(self, importance: np.ndarray, feature_groups: FeatureGroups) -> None:
+        """Order groups by strength, then by their best feature, then by number; features within them too."""
+        best = np.array([importance[members].max() for members in feature_groups.members])
+        rank = np.empty(len(feature_groups), np.int64)
+        rank[np.lexsort((-best, -self._strength(importance, feature_groups)))] = np.arange(
+            1, len(feature_groups) + 1
+        )
+        self.ranking_ = rank[feature_groups.of_feature]
         self.order_ = np.lexsort((-importance, self.ranking_))
-        self.n_selected_ = int((self.ranking_ <= self._count_selected(len(units))).sum())
+        self.n_selected_ = int((self.ranking_ <= self._count_selected(len(feature_groups))).sum())
         if self.feature_groups is not None:
-            self.group_labels_, self.group_ranking_ = units.labels, rank
-            self.group_weights_ = group_weights(self.weights_, units)
+            self.group_labels_, self.group_ranking_ = feature_groups.labels, rank
+            self.group_weights_ = group_weights(self.weights_, feature_groups)
 
-    def _strength(self, importance: np.ndarray, units: Units) -> np.ndarray:
+    def _strength(self, importance: np.ndarray, feature_groups: FeatureGroups) -> np.ndarray:
         """Return what groups of features are ordered by."""
-        return group_weights(np.maximum(importance, 0.0), units)
+        return group_weights(np.maximum(importance, 0.0), feature_groups)
 
     def _to_weights(self, scores: np.ndarray) -> np.ndarray:
         """Turn scores into weights: what scores below 0 has no weight, but keeps its place in the order."""
@@ -112,7 +122,7 @@ class Selector(Method, SelectorMixin, BaseEstimator):
         return samples, np.ascontiguousarray(y, dtype=np.float64).reshape(len(samples), -1)
 
     def _count_selected(self, n_features: int) -> int:
-        """Turn `n_features_to_select` (None: all, an integer, or a fraction) into a number of units."""
+        """Turn `n_features_to_select` (None: all, an integer, or a fraction) into a number of feature groups."""
         n = self.n_features_to_select
         if n is None:
             return n_features
@@ -151,32 +161,32 @@ class Selector(Method, SelectorMixin, BaseEstimator):
 class SetSelector(Selector):
     """A selector that finds a set of features: all features of the set have weight 1, the others 0.
 
-    `_weigh` notes which features are in the set (`_chosen`) and returns scores that are equal within a unit;
-    `_choose` does both for an order of the units. With no `n_features_to_select` the set is what is selected.
+    `_weigh` notes which features are in the set (`_chosen`) and returns scores that are equal within a group;
+    `_choose` does both for an order of the groups. With no `n_features_to_select` the set is what is selected.
     """
 
     _chosen: np.ndarray
 
-    def _fix_size(self, n_units: int) -> int | None:
-        """Return how many units the user wants, None if the search is to say it."""
-        return None if self.n_features_to_select is None else self._count_selected(n_units)
+    def _fix_size(self, n_groups: int) -> int | None:
+        """Return how many feature groups the user wants, None if the search is to say it."""
+        return None if self.n_features_to_select is None else self._count_selected(n_groups)
 
-    def _choose(self, units: Units, order: Any, n_chosen: int) -> np.ndarray:
-        """Choose the first of all units in `order`, best first, and return minus the place of each feature."""
-        place = np.empty(len(units))
-        place[np.asarray(order, np.int64)] = np.arange(len(units))
-        self._chosen = (place < n_chosen)[units.of_feature]
-        return -place[units.of_feature]
+    def _choose(self, feature_groups: FeatureGroups, order: Any, n_chosen: int) -> np.ndarray:
+        """Choose the first groups of `order`, best first, and return minus the place of each feature."""
+        place = np.empty(len(feature_groups))
+        place[np.asarray(order, np.int64)] = np.arange(len(feature_groups))
+        self._chosen = (place < n_chosen)[feature_groups.of_feature]
+        return -place[feature_groups.of_feature]
 
     def _to_weights(self, scores: np.ndarray) -> np.ndarray:
         return self._chosen.astype(float)
 
-    def _strength(self, importance: np.ndarray, units: Units) -> np.ndarray:
+    def _strength(self, importance: np.ndarray, feature_groups: FeatureGroups) -> np.ndarray:
         """Order groups by the score that their features share, whatever their size."""
-        return np.array([importance[members[0]] for members in units.members])
+        return np.array([importance[members[0]] for members in feature_groups.members])
 
-    def _rank(self, importance: np.ndarray, units: Units) -> None:
-        super()._rank(importance, units)
+    def _rank(self, importance: np.ndarray, feature_groups: FeatureGroups) -> None:
+        super()._rank(importance, feature_groups)
         if self.n_features_to_select is None:
             self.n_selected_ = int(self._chosen.sum())
 

@@ -14,18 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from neurofs.features.samples import Samples
 from neurofs.features.splits import split_off
+from neurofs.ground.works import WORKS
 from neurofs.selectors.base import SetSelector
+from neurofs.selectors.feature_groups import FeatureGroups
 from neurofs.selectors.memory import check_memory, memory_limit
+from neurofs.selectors.parameters import is_count
 from neurofs.selectors.subsets import AnyEstimator, Cut, LeastSquares, Logistic, Neighbors, SubsetModel
 from neurofs.selectors.targets import EstimatorSelector
-from neurofs.selectors.units import Units
 
 __all__ = ["OrderedFS", "Rung", "StandardWrap"]
 
@@ -35,18 +36,18 @@ MODELS: dict[str, type[SubsetModel]] = {"least-squares": LeastSquares, "knn": Ne
 
 @dataclass(frozen=True, eq=False)
 class Rung:
-    """A set of units: in the order in which they came in, as the bits of a number, and its state in the model."""
+    """A set of feature groups: in the order they came in, as the bits of a number, and as a state of the model."""
 
     path: tuple[int, ...]
     key: int
     state: Any
 
-    def grow(self, model: SubsetModel, unit: int) -> Rung:
-        """Return the set with a unit more."""
-        return Rung((*self.path, unit), self.key | 1 << unit, model.grow(self.state, unit))
+    def grow(self, model: SubsetModel, group: int) -> Rung:
+        """Return the set with a feature group more."""
+        return Rung((*self.path, group), self.key | 1 << group, model.grow(self.state, group))
 
 
-def climb(model: SubsetModel, n_units: int, width: int, largest: int) -> Iterator[tuple[Rung, int]]:
+def climb(model: SubsetModel, n_groups: int, width: int, largest: int) -> Iterator[tuple[Rung, int]]:
     """Yield the best set of each size from 1 to `largest`, and how many sets were tried for it.
 
     A set that is reached on several ways is tried once; among equal losses the set made first wins.
@@ -57,71 +58,60 @@ def climb(model: SubsetModel, n_units: int, width: int, largest: int) -> Iterato
         losses, made = [], []
         for rung in beam:
             key = rung.key
-            new = [unit for unit in range(n_units) if not key >> unit & 1 and key | 1 << unit not in seen]
+            new = [
+                group for group in range(n_groups) if not key >> group & 1 and key | 1 << group not in seen
+            ]
             if new:
-                seen.update([key | 1 << unit for unit in new])
-                made += [(rung, unit) for unit in new]
-                losses.append(model.try_units(rung.state, np.array(new)))
+                seen.update([key | 1 << group for group in new])
+                made += [(rung, group) for group in new]
+                losses.append(model.try_groups(rung.state, np.array(new)))
         best = np.argsort(np.round(np.concatenate(losses), DIGITS), kind="stable")[:width]
         beam = [made[at][0].grow(model, made[at][1]) for at in best]
         yield beam[0], len(made)
 
 
+@dataclass(eq=False, repr=False)
 class _Beam(SetSelector, EstimatorSelector):
     """What the two share; they differ in the rows by which sets are ranked."""
 
-    reference = "Ng 1998"
+    citation, origin = WORKS["ng1998"], "Ng 1998"
     _ranks_held_out = False
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        estimator: Any = "least-squares",
-        beam_width: int = 50,
-        max_features: Any = None,
-        hold_out: float = 0.3,
-        n_neighbors: Any = "auto",
-        discrete_target: Any = "auto",
-        *,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.estimator = estimator
-        self.beam_width = beam_width
-        self.max_features = max_features
-        self.hold_out = hold_out
-        self.n_neighbors = n_neighbors
-        self.discrete_target = discrete_target
-        self.feature_groups = feature_groups
+    estimator: Any = "least-squares"
+    beam_width: int = 50
+    max_features: Any = None
+    hold_out: float = 0.3
+    n_neighbors: Any = "auto"
+    discrete_target: Any = "auto"
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
-        units = Units(self.feature_groups, samples.n_features)
-        width, largest = self._check_size(len(units))
-        cut = self._cut(samples, Y, groups, units)
+        feature_groups = FeatureGroups(self.feature_groups, samples.n_features)
+        width, largest = self._check_size(len(feature_groups))
+        cut = self._cut(samples, Y, groups, feature_groups)
         self._check_room(cut, width, largest)
         model = self._make_model(cut)
         del self._target
-        path = self._search(model, len(units), width, largest)
-        rest = np.setdiff1d(np.arange(len(units)), path)
+        path = self._search(model, len(feature_groups), width, largest)
+        rest = np.setdiff1d(np.arange(len(feature_groups)), path)
         if rest.size:
             state = model.start()
-            for unit in path:
-                state = model.grow(state, unit)
-            rest = rest[np.argsort(np.round(model.try_units(state, rest), DIGITS), kind="stable")]
-        return self._choose(units, np.concatenate([path, rest]), len(path))
+            for group in path:
+                state = model.grow(state, group)
+            rest = rest[np.argsort(np.round(model.try_groups(state, rest), DIGITS), kind="stable")]
+        return self._choose(feature_groups, np.concatenate([path, rest]), len(path))
 
-    def _check_size(self, n_units: int) -> tuple[int, int]:
+    def _check_size(self, n_groups: int) -> tuple[int, int]:
         """Return the width of the beam and the size of the largest sets."""
-        if not _is_count(self.beam_width):
+        if not is_count(self.beam_width):
             raise ValueError(f"beam_width must be a whole number above 0; found {self.beam_width!r}")
-        if self.max_features is not None and not _is_count(self.max_features):
+        if self.max_features is not None and not is_count(self.max_features):
             raise ValueError(
                 f"max_features must be None or a whole number above 0; found {self.max_features!r}"
             )
-        largest = self._fix_size(n_units) or min(n_units, int(self.max_features or n_units))
+        largest = self._fix_size(n_groups) or min(n_groups, int(self.max_features or n_groups))
         return int(self.beam_width), largest
 
-    def _cut(self, samples: Samples, Y: np.ndarray, groups: Any, units: Units) -> Cut:
+    def _cut(self, samples: Samples, Y: np.ndarray, groups: Any, feature_groups: FeatureGroups) -> Cut:
         """Hold out a part of the rows."""
         groups = None if groups is None else np.asarray(groups)
         train, test = split_off(samples, self.hold_out, groups)
@@ -140,13 +130,13 @@ class _Beam(SetSelector, EstimatorSelector):
             n_classes=self._n_classes,
             train=samples[train],
             groups=None if groups is None else groups[train],
-            units=units,
+            feature_groups=feature_groups,
             rank_held_out=self._ranks_held_out,
         )
 
     def _check_room(self, cut: Cut, width: int, largest: int) -> None:
         """Refuse a beam that does not fit into memory: the sets of two sizes are there at a time."""
-        n_features = sum(sorted((m.size for m in cut.units.members), reverse=True)[:largest])
+        n_features = sum(sorted((m.size for m in cut.feature_groups.members), reverse=True)[:largest])
         fixed, each = self._model_kind().count_bytes(cut, n_features)
         fitting = max(0, memory_limit() - fixed) // (2 * each)
         smaller = f"Set beam_width={fitting} or less, or max_features" if fitting else "Fit it to fewer rows"
@@ -179,25 +169,21 @@ class _Beam(SetSelector, EstimatorSelector):
             return AnyEstimator(cut, self.estimator, *labels)
         return Neighbors(cut, self.n_neighbors, type(self).__name__) if kind is Neighbors else kind(cut)
 
-    def _search(self, model: SubsetModel, n_units: int, width: int, largest: int) -> tuple[int, ...]:
-        """Return the units of the best set, in the order in which they came in; note the best of each size."""
+    def _search(self, model: SubsetModel, n_groups: int, width: int, largest: int) -> tuple[int, ...]:
+        """Return the groups of the best set in the order in which they came in; note the best set of each size."""
         curves = [model.measure(model.start())]
         paths: list[tuple[int, ...]] = [()]
         self.n_sets_ = 1
-        for rung, n_sets in climb(model, n_units, width, largest):
+        for rung, n_sets in climb(model, n_groups, width, largest):
             curves.append(model.measure(rung.state))
             paths.append(rung.path)
             self.n_sets_ += n_sets
         self.train_curve_, self.hold_out_curve_ = np.array(curves).T
-        self.paths_ = [model.cut.units.labels[list(path)] for path in paths]
+        self.paths_ = [model.cut.feature_groups.labels[list(path)] for path in paths]
         size = largest
         if self.n_features_to_select is None:
             size = 1 + int(np.argmin(np.round(self.hold_out_curve_[1:], DIGITS)))
         return paths[size]
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
 
 
 class OrderedFS(_Beam):
@@ -225,8 +211,6 @@ class OrderedFS(_Beam):
         k of "knn"; "auto" is 10, or all other rows if there are fewer. Features are compared as they are.
     discrete_target : "auto" or bool
         Whether the target is a class. "auto": all but floating-point numbers are classes.
-    feature_groups : array of labels, optional
-        Features with the same label are added together.
 
     Attributes
     ----------
@@ -250,6 +234,8 @@ class OrderedFS(_Beam):
     (array([2, 5]), array([0.866 , 0.4872, 0.0052, 0.0053, 0.0053]))
     """
 
+    name, label = "ordered-fs", "ORDERED-FS"
+    color, marker = "vermilion", "p"
     cost = "b N² per size (least squares), at most b m² N (knn)"
 
 
@@ -268,5 +254,7 @@ class StandardWrap(_Beam):
     9
     """
 
+    name, label = "standard-wrap", "STANDARD-WRAP"
+    color, marker, line = "vermilion", "p", "--"
     cost = "b N² per size (least squares), at most b m² N (knn)"
     _ranks_held_out = True

@@ -15,9 +15,9 @@ import numpy as np
 
 from neurofs.features.samples import Samples
 from neurofs.selectors import loops_sets
+from neurofs.selectors.feature_groups import FeatureGroups
 from neurofs.selectors.filters import feature_blocks, quantile_bins
 from neurofs.selectors.memory import check_memory
-from neurofs.selectors.units import Units
 
 __all__ = ["Conflicts", "Partition", "count_pairs", "discretize"]
 
@@ -28,16 +28,16 @@ BLOCK = 2**20  # conflicts listed at a time
 # ----------------------------------------------------------------------------------------- discrete features
 
 
-def discretize(samples: Samples, units: Units, levels: Any, binning: str) -> np.ndarray:
-    """Return the values of every unit of features as 0, 1, …, (units, rows).
+def discretize(samples: Samples, feature_groups: FeatureGroups, levels: Any, binning: str) -> np.ndarray:
+    """Return the values of every feature group as 0, 1, …, (groups, rows).
 
     >>> X = np.array([[0.0, 3.0], [1.0, 0.0], [5.0, 1.0]])
-    >>> samples, units = Samples.from_array(X), Units(None, 2)
-    >>> discretize(samples, units, None, "cap").tolist()
+    >>> samples, single = Samples.from_array(X), FeatureGroups(None, 2)
+    >>> discretize(samples, single, None, "cap").tolist()
     [[0, 1, 2], [2, 0, 1]]
-    >>> discretize(samples, units, 2, "cap").tolist()
+    >>> discretize(samples, single, 2, "cap").tolist()
     [[0, 1, 1], [1, 0, 1]]
-    >>> discretize(samples, units, 2, "quantile").tolist()
+    >>> discretize(samples, single, 2, "quantile").tolist()
     [[0, 0, 1], [1, 0, 0]]
     """
     _check_settings(levels, binning)
@@ -51,7 +51,7 @@ def discretize(samples: Samples, units: Units, levels: Any, binning: str) -> np.
             values[block] = [np.unique(x, return_inverse=True)[1] for x in capped.T]
     if levels is None:
         _check_few(values)
-    return np.stack([_combine(values[members]) for members in units.members])
+    return np.stack([_combine(values[members]) for members in feature_groups.members])
 
 
 def _check_settings(levels: Any, binning: str) -> None:
@@ -108,7 +108,7 @@ def count_pairs(cell: np.ndarray, classes: np.ndarray) -> int:
 
 
 class Partition:
-    """The rows in cells: those of one cell agree in all units chosen so far.
+    """The rows in cells: those of one cell agree in all feature groups chosen so far.
 
     >>> part = Partition(np.array([[0, 0, 1, 1], [0, 1, 0, 1]]), np.array([0, 0, 1, 1]))
     >>> part.n_left, part.score()[0].tolist()
@@ -127,14 +127,14 @@ class Partition:
         t = np.arange(self.classes.size + 2.0)
         self._weighed = t * np.log2(np.maximum(t, 1.0))
 
-    def split(self, unit: int) -> None:
-        """Divide every cell by the values of a unit."""
-        joint = self.cell * self.levels[unit] + self.codes[unit]
+    def split(self, group: int) -> None:
+        """Divide every cell by the values of a feature group."""
+        joint = self.cell * self.levels[group] + self.codes[group]
         self.cell = np.unique(joint, return_inverse=True)[1]
         self.n_left = count_pairs(self.cell, self.classes)
 
     def score(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return for every unit, if it came next: the conflicts left, and the entropy of the class in bits."""
+        """Return what each group would leave if it came next: conflicts, and entropy of the class in bits."""
         n_cells, n_classes = int(self.cell.max()) + 1, int(self.classes.max()) + 1
         shape = (n_cells * int(self.levels.max()), n_classes + 1)
         check_memory(8 * shape[0] * shape[1], "the table of values by class", "Set levels=2.")
@@ -145,7 +145,7 @@ class Partition:
         return left, entropy / self.classes.size
 
     def count_inherent(self) -> int:
-        """Return the conflicts that all units together leave."""
+        """Return the conflicts that all feature groups together leave."""
         cell = np.unique(self.codes, axis=1, return_inverse=True)[1].reshape(-1)
         return count_pairs(cell, self.classes)
 
@@ -154,7 +154,7 @@ class Partition:
 
 
 class Conflicts:
-    """Every conflict as the set of units that tell its two rows apart; equal ones once, with their number.
+    """Every conflict as the set of groups that tell its two rows apart; equal ones once, with their number.
 
     >>> both = Conflicts(np.array([[0, 0, 1, 1], [0, 1, 0, 1]]), np.array([0, 0, 1, 1]), "Focus2")
     >>> both.bits.tolist(), both.weights.tolist()
@@ -162,8 +162,8 @@ class Conflicts:
     """
 
     def __init__(self, codes: np.ndarray, classes: np.ndarray, who: str) -> None:
-        """List the conflicts in the order of their rows; those that no unit covers are left out."""
-        self.n_units, n_words = len(codes), -(-len(codes) // 64)
+        """List the conflicts in the order of their rows; those that no feature group covers are left out."""
+        self.n_groups, n_words = len(codes), -(-len(codes) // 64)
         n_pairs = count_pairs(np.zeros(classes.size, np.int64), classes)
         check_memory(
             3 * 8 * n_words * n_pairs,
@@ -186,14 +186,14 @@ class Conflicts:
             size += loops_sets.pack_conflicts(codes, classes, first, last, bits[size:])
         return bits
 
-    def pack(self, units: Any) -> np.ndarray:
-        """Return a set of units as bits."""
+    def pack(self, chosen: Any) -> np.ndarray:
+        """Return a set of feature groups as bits."""
         mask = np.zeros(64 * self.bits.shape[1], bool)
-        mask[np.asarray(units, np.int64)] = True
+        mask[np.asarray(chosen, np.int64)] = True
         return np.packbits(mask, bitorder="little").view(np.uint64)
 
     def unpack(self, bits: np.ndarray) -> list[int]:
-        """Return the units of a set.
+        """Return the feature groups of a set.
 
         >>> one = Conflicts(np.array([[0, 1], [0, 1]]), np.array([0, 1]), "Focus2")
         >>> one.unpack(one.pack([1]))

@@ -16,58 +16,51 @@ any number of values and of classes works the same way.
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from neurofs.features.samples import Samples
+from neurofs.ground.works import WORKS
 from neurofs.selectors import loops_sets
 from neurofs.selectors.base import SetSelector
 from neurofs.selectors.conflicts import Conflicts, Partition, discretize
+from neurofs.selectors.feature_groups import FeatureGroups
 from neurofs.selectors.memory import memory_limit
+from neurofs.selectors.parameters import is_count
 from neurofs.selectors.targets import ClassSelector
-from neurofs.selectors.units import Units
 
 __all__ = ["Focus1", "Focus2", "MutualInformationGreedy", "SimpleGreedy", "WeightedGreedy"]
 
 MOST_TESTS = 10_000_000
 MOST_WORK = 1e11  # words of conflicts that FOCUS-2 may look at before it gives up
-CHUNK = 200_000  # tests of one call of a kernel, so that a user can interrupt
+CHUNK = 200_000  # tests of one call of a loop, so that a user can interrupt
 
 
+@dataclass(eq=False, repr=False)
 class _Sufficient(SetSelector, ClassSelector):
     """What the five share: discrete values, the tolerance, and the order of the features."""
 
-    reference = "Almuallim & Dietterich 1994"
+    citation, origin = WORKS["almuallim1994"], "Almuallim & Dietterich 1994"
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        tolerance: Any = "auto",
-        levels: Any = None,
-        binning: str = "cap",
-        *,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.tolerance = tolerance
-        self.levels = levels
-        self.binning = binning
-        self.feature_groups = feature_groups
+    tolerance: Any = "auto"
+    levels: Any = None
+    binning: str = "cap"
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
-        units = Units(self.feature_groups, samples.n_features)
-        codes = discretize(samples, units, self.levels, self.binning)
+        feature_groups = FeatureGroups(self.feature_groups, samples.n_features)
+        codes = discretize(samples, feature_groups, self.levels, self.binning)
         part = Partition(codes, Y[:, 0].astype(np.int64))
         self.n_conflicts_ = part.n_all
         found, first_scores = self._find(part, self._allow(part))
-        rest = np.setdiff1d(np.arange(len(units)), found)
+        rest = np.setdiff1d(np.arange(len(feature_groups)), found)
         order = np.concatenate([found, rest[np.argsort(-first_scores[rest], kind="stable")]]).astype(np.int64)
-        n = self._fix_size(len(units)) or max(1, len(found))
+        n = self._fix_size(len(feature_groups)) or max(1, len(found))
         self.curve_ = share_left(part, order[:n])
         self.uncovered_ = float(self.curve_[-1])
-        return self._choose(units, order, n)
+        return self._choose(feature_groups, order, n)
 
     def _allow(self, part: Partition) -> int:
         """Return how many conflicts may stay uncovered, and refuse what no set of features can reach."""
@@ -89,20 +82,20 @@ class _Sufficient(SetSelector, ClassSelector):
             )
         return allowed
 
-    def _most(self, n_units: int) -> int:
-        """Return how many units a search has to find at most."""
-        return self._fix_size(n_units) or n_units
+    def _most(self, n_groups: int) -> int:
+        """Return how many feature groups a search has to find at most."""
+        return self._fix_size(n_groups) or n_groups
 
     def _find(self, part: Partition, allowed: int) -> tuple[list[int], np.ndarray]:
-        """Return the sufficient set, best first, and a score of all units, by which the others follow."""
+        """Return the sufficient set, best first, and a score of all groups, by which the others follow."""
         raise NotImplementedError
 
 
 def share_left(part: Partition, order: np.ndarray) -> np.ndarray:
-    """Return the share of the conflicts that is left after 0, 1, 2, … units."""
+    """Return the share of the conflicts that is left after 0, 1, 2, … feature groups."""
     part, left = Partition(part.codes, part.classes), [1.0]
-    for unit in order:
-        part.split(unit)
+    for group in order:
+        part.split(group)
         left.append(part.n_left / part.n_all)
     return np.array(left)
 
@@ -111,7 +104,7 @@ def share_left(part: Partition, order: np.ndarray) -> np.ndarray:
 
 
 class _Greedy(_Sufficient):
-    """Add the unit of the best score until the set is sufficient: one test per step, and one at the start."""
+    """Add the group of the best score until the set is sufficient: one test per step, and one at the start."""
 
     def _find(self, part: Partition, allowed: int) -> tuple[list[int], np.ndarray]:
         found: list[int] = []
@@ -126,7 +119,7 @@ class _Greedy(_Sufficient):
         return found, first
 
     def _score(self, part: Partition, found: list[int]) -> np.ndarray:
-        """Return how good each unit would be next."""
+        """Return how good each feature group would be next."""
         raise NotImplementedError
 
 
@@ -149,8 +142,6 @@ class SimpleGreedy(_Greedy):
     binning : "cap" or "quantile"
         What `levels` does: "cap" counts to levels − 1 at most, "quantile" separates bins of equal content and
         takes continuous features too.
-    feature_groups : array of labels, optional
-        Features with the same label are chosen together.
 
     Attributes
     ----------
@@ -170,6 +161,8 @@ class SimpleGreedy(_Greedy):
     array([1, 4, 6])
     """
 
+    name, label = "simple-greedy", "Simple-Greedy"
+    color, marker, line = "blue", "s", "--"
     cost = "m N per feature chosen"
 
     def _score(self, part: Partition, found: list[int]) -> np.ndarray:
@@ -190,6 +183,8 @@ class MutualInformationGreedy(_Greedy):
     array([1, 4, 6])
     """
 
+    name, label = "mi-greedy", "MI-Greedy"
+    color, marker, line = "magenta", "d", "--"
     cost = "m N per feature chosen"
 
     def _score(self, part: Partition, found: list[int]) -> np.ndarray:
@@ -212,6 +207,8 @@ class WeightedGreedy(_Greedy):
     array([1, 4, 6])
     """
 
+    name, label = "weighted-greedy", "Weighted-Greedy"
+    color, marker, line = "olive", "v", "--"
     cost = "m² N per feature chosen; m² N / 16 bytes"
 
     def _find(self, part: Partition, allowed: int) -> tuple[list[int], np.ndarray]:
@@ -223,7 +220,7 @@ class WeightedGreedy(_Greedy):
     def _score(self, part: Partition, found: list[int]) -> np.ndarray:
         """Return the payments, those with sole conflicts above all others."""
         listed = self._conflicts
-        sole, paid = np.empty(listed.n_units, np.int64), np.empty(listed.n_units)
+        sole, paid = np.empty(listed.n_groups, np.int64), np.empty(listed.n_groups)
         loops_sets.pay_features(listed.bits, listed.weights, listed.pack(found), sole, paid)
         paid = np.round(paid, 9)
         return paid + sole * (paid.max(initial=0.0) + 1.0)
@@ -232,25 +229,11 @@ class WeightedGreedy(_Greedy):
 # -------------------------------------------------------------------------------------------------- exact
 
 
+@dataclass(eq=False, repr=False)
 class _Focus(_Sufficient):
     """A search for the smallest sufficient set."""
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        tolerance: Any = "auto",
-        levels: Any = None,
-        binning: str = "cap",
-        max_tests: Any = "auto",
-        *,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.tolerance = tolerance
-        self.levels = levels
-        self.binning = binning
-        self.max_tests = max_tests
-        self.feature_groups = feature_groups
+    max_tests: Any = "auto"
 
     def _find(self, part: Partition, allowed: int) -> tuple[list[int], np.ndarray]:
         first = (part.n_all - part.score()[0]).astype(float)
@@ -269,7 +252,7 @@ class _Focus(_Sufficient):
         """Return the most tests to make."""
         if isinstance(self.max_tests, str) and self.max_tests == "auto":
             return self._affordable(listed)
-        if not isinstance(self.max_tests, Integral) or isinstance(self.max_tests, bool) or self.max_tests < 1:
+        if not is_count(self.max_tests):
             raise ValueError(f"max_tests must be 'auto' or a whole number above 0; found {self.max_tests!r}")
         return int(self.max_tests)
 
@@ -285,16 +268,16 @@ class _Focus(_Sufficient):
         )
 
 
-def order_greedily(part: Partition, units: list[int]) -> list[int]:
-    """Return units in the order in which each leaves the fewest conflicts."""
+def order_greedily(part: Partition, chosen: list[int]) -> list[int]:
+    """Return chosen groups in the order in which each leaves the fewest conflicts."""
     order: list[int] = []
-    part = Partition(part.codes[units], part.classes)
-    for _ in units:
+    part = Partition(part.codes[chosen], part.classes)
+    for _ in chosen:
         left, _ = part.score()
         left[order] = part.n_all + 1
         order.append(int(np.argmin(left)))
         part.split(order[-1])
-    return [units[at] for at in order]
+    return [chosen[at] for at in order]
 
 
 class Focus1(_Focus):
@@ -309,15 +292,17 @@ class Focus1(_Focus):
     array([1, 4, 6])
     """
 
+    name, label = "focus1", "FOCUS-1"
+    color, marker, line = "violet", "^", "--"
     cost = "N^p tests for p features chosen"
 
     def _search(self, listed: Conflicts, allowed: int) -> list[int]:
         limit, sets = self._limit(listed), (listed.quick, listed.quick_weights)
-        for size in range(1, listed.n_units + 1):
+        for size in range(1, listed.n_groups + 1):
             subset, state = np.arange(size), 0
             while state == 0:
                 most = min(CHUNK, limit - self.n_tests_)
-                n, state = loops_sets.search_size(*sets, listed.n_units, allowed, subset, most)
+                n, state = loops_sets.search_size(*sets, listed.n_groups, allowed, subset, most)
                 self.n_tests_ += n
                 if state == 0 and self.n_tests_ >= limit:
                     raise self._give_up(size)
@@ -346,8 +331,6 @@ class Focus2(_Focus):
     max_tests : "auto" or int
         Sets to test before giving up; the search is exponential in the size of the set. "auto" is what takes
         some minutes: ten million, for FOCUS-2 less where there are many conflicts.
-    feature_groups : array of labels, optional
-        Features with the same label are chosen together.
 
     Attributes
     ----------
@@ -364,6 +347,8 @@ class Focus2(_Focus):
     (array([1, 3, 4]), 7)
     """
 
+    name, label = "focus2", "FOCUS-2"
+    color, marker = "violet", "^"
     cost = "m² N / 16 bytes; exponential in the features chosen"
 
     def _affordable(self, listed: Conflicts) -> int:
@@ -375,14 +360,14 @@ class Focus2(_Focus):
         limit, n_words = self._limit(listed), listed.bits.shape[1]
         sets = (listed.bits, listed.weights, listed.quick, listed.quick_weights)
         level, size = np.zeros((1, 2, n_words), np.uint64), 0
-        block = max(1, 2**15 // listed.n_units)
+        block = max(1, 2**15 // listed.n_groups)
         while len(level):
             opened, size = [], size + 1
             for first in range(0, len(level), block):
                 spaces = level[first : first + block]
-                out = np.empty((len(spaces) * listed.n_units, 2, n_words), np.uint64)
+                out = np.empty((len(spaces) * listed.n_groups, 2, n_words), np.uint64)
                 most = limit - self.n_tests_
-                n, tests, hit = loops_sets.expand_space(*sets, listed.n_units, allowed, spaces, most, out)
+                n, tests, hit = loops_sets.expand_space(*sets, listed.n_groups, allowed, spaces, most, out)
                 self.n_tests_ += tests
                 if hit:
                     return listed.unpack(out[n - 1, 0])

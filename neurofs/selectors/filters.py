@@ -12,17 +12,20 @@ With several outputs the score is the mean over outputs; `output_scores_` keeps 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from neurofs.features.samples import Samples
+from neurofs.features.samples import Samples, as_samples
+from neurofs.ground.works import WORKS
 from neurofs.metric import neighbors
+from neurofs.selectors import loops_errors
 from neurofs.selectors.base import Selector
-from neurofs.selectors.rgs import positive, standardised
-from neurofs.selectors.targets import EitherSelector, check_neighbors, check_pairs
+from neurofs.selectors.parameters import check_neighbors, check_width
+from neurofs.selectors.targets import EitherSelector, standardize
 
 __all__ = ["SKS", "AllFeatures", "CorrCoef", "InfoGain", "Random"]
 
@@ -40,10 +43,6 @@ def feature_blocks(samples: Samples) -> Iterator[tuple[slice, np.ndarray]]:
 class _Ranker(Selector):
     """A selector that scores every feature for every output."""
 
-    def __init__(self, n_features_to_select: Any = None, *, feature_groups: Any = None) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.feature_groups = feature_groups
-
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         self.output_scores_ = self._score(samples, Y, groups)
         return self.output_scores_.mean(axis=0)
@@ -58,13 +57,6 @@ class CorrCoef(_Ranker):
 
     |r| = |Σ (x − E x)(y − E y)| / √(Σ (x − E x)² Σ (y − E y)²); a constant feature or target scores 0.
 
-    Parameters
-    ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
-
     Attributes
     ----------
     output_scores_ : array (n_outputs, n_features)
@@ -77,17 +69,20 @@ class CorrCoef(_Ranker):
     array([1., 0., 0.])
     """
 
+    name, label = "corrcoef", "correlation"
+    origin = "Pearson's correlation"
+    color, marker = "vermilion", "s"
     cost = "m N"
-    reference = "Pearson's correlation"
 
     def _score(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
-        Y = standardised(Y)
+        Y = standardize(Y)
         out = np.zeros((Y.shape[1], samples.n_features))
         for block, X in feature_blocks(samples):
-            out[:, block] = np.abs(Y.T @ standardised(X)) / len(X)
+            out[:, block] = np.abs(Y.T @ standardize(X)) / len(X)
         return np.minimum(out, 1.0)
 
 
+@dataclass(eq=False, repr=False)
 class InfoGain(_Ranker, EitherSelector):
     """Mutual information of each feature with the target, in bits.
 
@@ -97,14 +92,10 @@ class InfoGain(_Ranker, EitherSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     n_bins : int
         Bins of equal content; 2, the default, is the split at the median.
     discrete_target : "auto" or bool
         Whether the target is a class, taken as it is. "auto": all but floating-point numbers are classes.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
 
     Attributes
     ----------
@@ -118,21 +109,13 @@ class InfoGain(_Ranker, EitherSelector):
     array([1., 0.])
     """
 
+    name, label = "infogain", "information gain"
+    citation, origin = WORKS["quinlan1986"], "Quinlan 1986; Navot 2006, 1.2.1"
+    color, marker = "green", "^"
     cost = "m N"
-    reference = "Quinlan 1986; Navot 2006, 1.2.1"
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        n_bins: int = 2,
-        discrete_target: Any = "auto",
-        *,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_bins = n_bins
-        self.discrete_target = discrete_target
-        self.feature_groups = feature_groups
+    n_bins: int = 2
+    discrete_target: Any = "auto"
 
     def _score(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         if not isinstance(self.n_bins, Integral) or self.n_bins < 2:
@@ -168,6 +151,7 @@ def mutual_information(a: np.ndarray, b: np.ndarray) -> float:
     return max(0.0, float((p[seen] * np.log2(p[seen] / apart[seen])).sum()))
 
 
+@dataclass(eq=False, repr=False)
 class SKS(_Ranker):
     """Each feature alone, by the leave-one-out error of soft kNN on it.
 
@@ -175,8 +159,6 @@ class SKS(_Ranker):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     n_neighbors : "auto" or int
         k; "auto" is 30, or all other rows if there are fewer.
     beta : "adaptive" or float
@@ -186,8 +168,6 @@ class SKS(_Ranker):
         `fit`, never those of its own group.
     beta_factor : float
         See `beta`.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
 
     Attributes
     ----------
@@ -201,53 +181,59 @@ class SKS(_Ranker):
     2
     """
 
+    name, label = "sks", "SKS"
+    citation, origin = WORKS["navot2005"], "Navot, Shpigelman, Tishby & Vaadia 2005"
+    color, marker = "magenta", "v"
     cost = "(m log m + m k) N"
-    reference = "Navot, Shpigelman, Tishby & Vaadia 2005"
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        n_neighbors: Any = "auto",
-        beta: Any = "adaptive",
-        exclude: str = "overlap",
-        *,
-        beta_factor: float = 0.5,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_neighbors = n_neighbors
-        self.beta = beta
-        self.exclude = exclude
-        self.beta_factor = beta_factor
-        self.feature_groups = feature_groups
+    n_neighbors: Any = "auto"
+    beta: Any = "adaptive"
+    exclude: str = "overlap"
+    _: KW_ONLY
+    beta_factor: float = 0.5
 
     def _score(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         beta, adaptive = check_width(self.beta, self.beta_factor)
         k = check_neighbors(self.n_neighbors, len(samples), DEFAULT_NEIGHBORS)
-        check_pairs(samples, groups, self.exclude)
+        neighbors.check_pairs(samples, groups, self.exclude)
         settings = {"k": k, "beta": beta, "adaptive": adaptive, "groups": groups, "exclude": self.exclude}
-        error = neighbors.sks_scores(samples, standardised(Y), **settings)
+        error = sks_scores(samples, standardize(Y), **settings)
         return 1.0 - error.T
 
 
-def check_width(beta: Any, factor: Any) -> tuple[float, bool]:
-    """Return the number that the kernels take as β, and whether it multiplies the mean distance."""
-    if isinstance(beta, str) and beta == "adaptive":
-        return positive("beta_factor", factor), True
-    return positive("beta", beta), False
+def sks_scores(
+    samples: Any,
+    y: Any,
+    *,
+    k: int,
+    beta: float = 0.5,
+    adaptive: bool = True,
+    groups: Any = None,
+    exclude: str = "overlap",
+) -> np.ndarray:
+    """Return the leave-one-out MSE of soft kNN on each single feature, (features, outputs); low is good."""
+    samples = as_samples(samples)
+    Y = neighbors.as_outputs(y, len(samples))
+    out = np.empty((samples.n_features, Y.shape[1]))
+    span, k = neighbors.exclusion_span(samples, exclude), max(1, min(k, len(samples)))
+    loo = neighbors.loo_groups(groups, len(samples))
+    for first in range(0, samples.n_features, BLOCK):
+        block = np.arange(first, min(first + BLOCK, samples.n_features))
+        columns = neighbors.take_columns(samples, block)
+        ranks = np.argsort(columns, axis=1, kind="stable")
+        part = out[first : first + BLOCK]
+        loops_errors.sks(columns, ranks, samples.starts, loo, span, Y, k, beta, adaptive, part)
+    return out
 
 
+@dataclass(eq=False, repr=False)
 class Random(_Ranker):
     """A random ranking: what a method must beat.
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     random_state : int, RandomState or None
         Seed.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
 
     Examples
     --------
@@ -255,16 +241,13 @@ class Random(_Ranker):
     array([1, 2, 0, 3])
     """
 
+    name, label = "random", "random ranking"
+    origin = "the floor"
+    color, marker, line = "gray", "x", ":"
     target = "any"
     cost = "N"
-    reference = "the floor"
 
-    def __init__(
-        self, n_features_to_select: Any = None, random_state: Any = None, *, feature_groups: Any = None
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.random_state = random_state
-        self.feature_groups = feature_groups
+    random_state: Any = None
 
     def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
         return super()._check_fit(X, as_numbers(y))
@@ -280,8 +263,6 @@ class AllFeatures(_Ranker):
     ----------
     n_features_to_select : int, float or None
         None, the default, keeps all; a number keeps the first ones.
-    feature_groups : array of labels, optional
-        Features with the same label are selected together.
 
     Examples
     --------
@@ -289,9 +270,11 @@ class AllFeatures(_Ranker):
     array([1., 1., 1.])
     """
 
+    name, label = "all", "all features"
+    origin = "the reference"
+    color, marker, line = "ink", "", "--"
     target = "any"
     cost = "N"
-    reference = "the reference"
 
     def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
         return super()._check_fit(X, as_numbers(y))

@@ -8,15 +8,13 @@ error before the first step, and the best is taken:
     (z / max z)¹⁶ of the products of pairs (`selectors.pairs`), the best pair and hardly anything else
     the weights of RGS, with those features raised that stand out in a pair
 
-Found of the 20 relevant features of `neurofs reproduce 20-of-640`: 12 and 14 from equal weights (seeds 10 and 11),
-17.8 on average from those of RGS and 20.0 from the best of three (seeds 100 to 104; the rules were chosen on seeds
-200 to 205). With 40 samples of sin(2πx₁) sin(2πx₂) (`navot2005-fig2 --seed 7`), x₁ and x₂ come first in 55 of 100
-repetitions from the weights of RGS, and in 89 from the best of three.
+NOTES.md says how many features each start finds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -26,8 +24,8 @@ from neurofs.features.samples import Samples
 from neurofs.metric.channel_path import learn_sparse_metric
 from neurofs.metric.learning import N_ROWS, N_STEPS, choose_start, learn_metric, sort_rows
 from neurofs.selectors.pairs import standing_out, survey_pairs
-from neurofs.selectors.rgs import RGS, standardised
-from neurofs.selectors.targets import EitherSelector
+from neurofs.selectors.rgs import RGS
+from neurofs.selectors.targets import EitherSelector, standardize
 
 __all__ = ["KernelRGS", "find_start", "weigh_by_rgs"]
 
@@ -35,16 +33,15 @@ N_SURVEYED = 2000  # rows, by RGS and for pairs
 SHARPNESS = 16
 
 
+@dataclass(eq=False, repr=False)
 class KernelRGS(EitherSelector):
-    """Feature weights that minimise the leave-block-out error of kernel ridge regression.
+    """Feature weights that minimize the leave-block-out error of kernel ridge regression.
 
     All outputs are learned together; classes become one output each, 1 for its rows and 0 for the others.
     Constant features weigh nothing.
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     mixed : bool
         Also learn how the bins of a channel are mixed, the same way for all channels, after each was given its
         weight: every channel × lag keeps one weight.
@@ -60,8 +57,6 @@ class KernelRGS(EitherSelector):
         Seed of these draws.
     progress : callable, optional
         Called with the number of the step and its loss.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
 
     Attributes
     ----------
@@ -82,39 +77,26 @@ class KernelRGS(EitherSelector):
     [2, 5]
     """
 
+    name, label = "kernel-rgs", "kernel RGS"
+    origin = "neurofs"
+    color, marker = "violet", "D"
     is_metric = True
     cost = "r³ + r² N per step of r ≤ 800 rows"
-    reference = "neurofs"
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        *,
-        mixed: bool = True,
-        head_start: bool = True,
-        sparse: bool = False,
-        n_steps: int = N_STEPS,
-        n_rows: int = N_ROWS,
-        random_state: Any = None,
-        progress: Callable[[int, float], None] | None = None,
-        discrete_target: Any = "auto",
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.mixed = mixed
-        self.head_start = head_start
-        self.sparse = sparse
-        self.n_steps = n_steps
-        self.n_rows = n_rows
-        self.random_state = random_state
-        self.progress = progress
-        self.discrete_target = discrete_target
-        self.feature_groups = feature_groups
+    _: KW_ONLY
+    mixed: bool = True
+    head_start: bool = True
+    sparse: bool = False
+    n_steps: int = N_STEPS
+    n_rows: int = N_ROWS
+    random_state: Any = None
+    progress: Callable[[int, float], None] | None = None
+    discrete_target: Any = "auto"
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         """Learn the metric and return its weights."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        data = samples, standardised(self._columns(Y)), None if groups is None else np.asarray(groups), rng
+        data = samples, standardize(self._columns(Y)), None if groups is None else np.asarray(groups), rng
         weigh = find_start if self.head_start else None
         settings: dict[str, Any] = {
             "mixed": self.mixed,

@@ -1,7 +1,7 @@
 """Compiled loops of beam search: the loss of a set of features with each of many others added in turn.
 
 Candidates `c` are columns, one row of an array each; `i` is a query row, `j` a training row, `r` a rank of a
-neighbor. Nothing is imported from other kernels, because numba's cache does not see changes there. Parallel
+neighbor. Nothing is imported from other files of loops, because numba's cache does not see changes there. Parallel
 loops write only their own entry. Fast-math, in logistic regression alone, is limited to reassociation,
 contraction, signed zeros and reciprocals; data are checked to be finite before they come here.
 """

@@ -1,8 +1,7 @@
 """Compiled loops of the margin-based selectors: arrays in, arrays out.
 
-Words and indices as in `metric.loops`. Nothing is imported from there, because numba's cache does not see
-changes in other files. Fast-math is limited to reassociation, contraction, signed zeros and reciprocals; data
-are checked to be finite before they come here. Parallel loops write only their own row.
+Words and indices as in `metric.loops_neighbors`. Nothing is imported from there, because numba's cache does not
+see changes in other files. Parallel loops write only their own row.
 """
 
 # mypy: disallow-untyped-defs=False
@@ -12,32 +11,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-__all__ = ["add_differences", "manhattan_distances", "margins", "shift_distances", "simba_step"]
-
-FAST = {"reassoc", "contract", "nsz", "arcp"}
-ZERO = np.float32(0.0)
+__all__ = ["add_differences", "margins", "shift_distances", "simba_step"]
 
 
 # -------------------------------------------------------------------------------------------------- Relief
-
-
-@njit(cache=True, parallel=True, fastmath=FAST)
-def manhattan_distances(flat, starts, scale, rows, out):
-    """out[i, j] = Σ_f scale_f |x_rows[i],f − x_jf|, four rows j at a time."""
-    m, n = starts.shape[0], scale.shape[0]
-    for i in prange(rows.shape[0]):
-        x = flat[starts[rows[i]] : starts[rows[i]] + n]
-        for j in range(0, m, 4):
-            j1, j2, j3 = min(j + 1, m - 1), min(j + 2, m - 1), min(j + 3, m - 1)
-            row0, row1 = flat[starts[j] : starts[j] + n], flat[starts[j1] : starts[j1] + n]
-            row2, row3 = flat[starts[j2] : starts[j2] + n], flat[starts[j3] : starts[j3] + n]
-            s0 = s1 = s2 = s3 = ZERO
-            for f in range(n):
-                s0 += scale[f] * abs(x[f] - row0[f])
-                s1 += scale[f] * abs(x[f] - row1[f])
-                s2 += scale[f] * abs(x[f] - row2[f])
-                s3 += scale[f] * abs(x[f] - row3[f])
-            out[i, j], out[i, j1], out[i, j2], out[i, j3] = s0, s1, s2, s3
 
 
 @njit(cache=True)

@@ -3,7 +3,7 @@
 A *conflict* is a pair of rows of different classes; its bits say which features differ between the two, and so
 cover it. Bit f of a set is bit ``f % 64`` of word ``f // 64``. Equal conflicts are kept once, with their number
 in ``weights``. A set of features is sufficient when the conflicts that it does not cover weigh at most
-``allowed``. Nothing is imported from other kernels, because numba's cache does not see changes there.
+``allowed``. Nothing is imported from other files of loops, because numba's cache does not see changes there.
 """
 
 # mypy: disallow-untyped-defs=False

@@ -14,11 +14,11 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
 from neurofs.features.samples import Samples
-from neurofs.metric import loops, neighbors
-from neurofs.selectors import loops_margin
-from neurofs.selectors.filters import DEFAULT_NEIGHBORS, check_width
-from neurofs.selectors.rgs import standardised
-from neurofs.selectors.targets import allowed_pairs, check_neighbors, check_pairs
+from neurofs.metric import neighbors
+from neurofs.selectors import loops_errors, loops_margin
+from neurofs.selectors.filters import DEFAULT_NEIGHBORS, sks_scores
+from neurofs.selectors.parameters import check_neighbors, check_width
+from neurofs.selectors.targets import standardize
 
 __all__ = ["EstimatorLoss", "SoftKNNLoss"]
 
@@ -32,12 +32,12 @@ class SoftKNNLoss:
 
     def __init__(self, settings: Any, samples: Samples, Y: np.ndarray, groups: Any) -> None:
         """Take `n_neighbors`, `beta`, `beta_factor` and `exclude` from `settings`."""
-        check_pairs(samples, groups, settings.exclude)
+        neighbors.check_pairs(samples, groups, settings.exclude)
         self.given, (self.samples,) = samples, neighbors.centered(samples)
-        self.Y, self.groups, self.exclude = standardised(Y), groups, settings.exclude
+        self.Y, self.groups, self.exclude = standardize(Y), groups, settings.exclude
         self.k = check_neighbors(settings.n_neighbors, len(samples), DEFAULT_NEIGHBORS)
         self.beta, self.adaptive = check_width(settings.beta, settings.beta_factor)
-        allowed = allowed_pairs(samples, groups, settings.exclude, type(settings).__name__)
+        allowed = neighbors.allowed_pairs(samples, groups, settings.exclude, type(settings).__name__)
         self.D = np.where(allowed, 0.0, np.inf)  # float64: columns come and go many times
         self.n_chosen = 0
         self._single: np.ndarray | None = None
@@ -69,9 +69,7 @@ class SoftKNNLoss:
         """Return the loss of every feature on its own."""
         if self._single is None:
             rules: dict[str, Any] = {"k": self.k, "beta": self.beta, "adaptive": self.adaptive}
-            errors = neighbors.sks_scores(
-                self.given, self.Y, groups=self.groups, exclude=self.exclude, **rules
-            )
+            errors = sks_scores(self.given, self.Y, groups=self.groups, exclude=self.exclude, **rules)
             self._single = errors.mean(axis=1)
         return self._single
 
@@ -92,7 +90,7 @@ class SoftKNNLoss:
             slack = (far**2).sum(axis=0)
         errors = np.empty_like(self.Y)
         rules = (self.k, self.beta, self.adaptive)
-        loops.search_errors(
+        loops_errors.search_errors(
             self.ordered, self.order, columns, np.float32(sign), slack, self.Y, *rules, errors
         )
         return float(np.nanmean(errors))

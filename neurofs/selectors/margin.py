@@ -9,19 +9,21 @@ and what is of its trial are left out. After Gilad-Bachrach, Navot and Tishby (I
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from neurofs.features.samples import Samples
-from neurofs.metric import loops, neighbors
+from neurofs.ground.works import WORKS
+from neurofs.metric import loops_neighbors, neighbors
 from neurofs.selectors import loops_margin
 from neurofs.selectors.base import SetSelector
+from neurofs.selectors.feature_groups import FeatureGroups
+from neurofs.selectors.parameters import resolve_auto
 from neurofs.selectors.relief import nearest_hits_and_misses, squared_differences, usable_rows
-from neurofs.selectors.rgs import auto
-from neurofs.selectors.targets import ClassSelector, allowed_pairs
-from neurofs.selectors.units import Units
+from neurofs.selectors.targets import ClassSelector
 
 __all__ = ["Climb", "GFlip", "Simba", "evaluate_margins", "find_margins"]
 
@@ -71,13 +73,24 @@ def check_utility(utility: Any, known: tuple[str, ...]) -> None:
 def check_beta(beta: Any, utility: str, theta: np.ndarray) -> float:
     """Return β of the sigmoid; "auto" is one over the mean |θ| at unit weights."""
     scale = float(np.abs(theta).mean()) if utility == "sigmoid" and theta.size else 1.0
-    return auto(beta, 1.0 / scale if scale > 0 else 1.0, "beta")
+    return resolve_auto(beta, 1.0 / scale if scale > 0 else 1.0, "beta")
 
 
 # --------------------------------------------------------------------------------------------------- Simba
 
 
-class Simba(ClassSelector):
+@dataclass(eq=False, repr=False)
+class _MarginSelector(ClassSelector):
+    """What the two share."""
+
+    citation, origin = WORKS["gilad2004"], "Gilad-Bachrach, Navot & Tishby 2004"
+
+    utility: str = "linear"
+    beta: Any = "auto"
+
+
+@dataclass(eq=False, repr=False)
+class Simba(_MarginSelector):
     """Simba: stochastic gradient ascent on e(w), with hits and misses found under the current weights.
 
     w ← w + Δ, Δ_f = ½ u'(θ) [(x − nearmiss)_f² / ‖x − nearmiss‖_w − (x − nearhit)_f² / ‖x − nearhit‖_w] w_f
@@ -85,8 +98,6 @@ class Simba(ClassSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     utility : "linear" or "sigmoid"
         u; its derivative is needed, so there is no zero-one.
     beta : "auto" or float
@@ -104,8 +115,6 @@ class Simba(ClassSelector):
         `fit`, never those of its own group.
     random_state : int, RandomState or None
         Seed of the row orders.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
 
     Attributes
     ----------
@@ -124,39 +133,23 @@ class Simba(ClassSelector):
     [0, 3]
     """
 
+    name, label = "simba", "Simba"
+    color, marker = "teal", "*"
     is_metric = True
     cost = "m² N per start and epoch"
-    reference = "Gilad-Bachrach, Navot & Tishby 2004"
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        utility: str = "linear",
-        beta: Any = "auto",
-        n_epochs: int = 1,
-        n_starts: int = 5,
-        step_size: Any = "auto",
-        exclude: str = "overlap",
-        random_state: Any = None,
-        *,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.utility = utility
-        self.beta = beta
-        self.n_epochs = n_epochs
-        self.n_starts = n_starts
-        self.step_size = step_size
-        self.exclude = exclude
-        self.random_state = random_state
-        self.feature_groups = feature_groups
+    n_epochs: int = 1
+    n_starts: int = 5
+    step_size: Any = "auto"
+    exclude: str = "overlap"
+    random_state: Any = None
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         check_utility(self.utility, ("linear", "sigmoid"))
         rng, (samples,) = check_random_state(self.random_state), neighbors.centered(samples)
         climb = Climb(self, samples, Y[:, 0].astype(np.int64), groups)
-        epochs = int(auto(self.n_epochs, 1, "n_epochs", whole=True))
-        starts = int(auto(self.n_starts, 1, "n_starts", whole=True))
+        epochs = int(resolve_auto(self.n_epochs, 1, "n_epochs", whole=True))
+        starts = int(resolve_auto(self.n_starts, 1, "n_starts", whole=True))
         runs = [climb.run(epochs, climb.steps[start % len(climb.steps)], rng) for start in range(starts)]
         self.start_evaluations_ = np.array([value for _, value in runs])
         self.metric_weights_, self.evaluation_ = max(runs, key=lambda run: run[1])
@@ -175,9 +168,9 @@ class Climb:
         self.span = neighbors.exclusion_span(samples, settings.exclude)
         self.utility = settings.utility
         self.beta = check_beta(settings.beta, self.utility, self.margins(np.ones(samples.n_features)))
-        spread = root_mean_variance(samples) or 1.0
-        fixed = auto(settings.step_size, 0.0, "step_size")
-        self.steps = [fixed] if fixed else [factor / spread for factor in STEPS]
+        deviation = root_mean_variance(samples) or 1.0
+        fixed = resolve_auto(settings.step_size, 0.0, "step_size")
+        self.steps = [fixed] if fixed else [factor / deviation for factor in STEPS]
 
     def run(self, n_epochs: int, step: float, rng: np.random.RandomState) -> tuple[np.ndarray, float]:
         """Return the weights after some epochs, at max |w| = 1, and e(w)."""
@@ -195,7 +188,7 @@ class Climb:
         for i in rows:
             size = float(np.abs(w).max())  # the scale of w does not matter here, but might overflow float32
             w2 = ((w / size) ** 2).astype(np.float32)
-            loops.query_distances(self.flat, starts, w2, self.flat[starts[i] : starts[i] + n], d)
+            loops_neighbors.query_distances(self.flat, starts, w2, self.flat[starts[i] : starts[i] + n], d)
             loops_margin.simba_step(self.flat, starts, self.groups, self.span, self.codes, i, d, *rules, w)
 
     def margins(self, w: np.ndarray) -> np.ndarray:
@@ -212,7 +205,8 @@ def root_mean_variance(samples: Samples) -> float:
 # -------------------------------------------------------------------------------------------------- G-flip
 
 
-class GFlip(SetSelector, ClassSelector):
+@dataclass(eq=False, repr=False)
+class GFlip(SetSelector, _MarginSelector):
     """G-flip: go through the features in random order and add or remove each one if that raises e(F).
 
     A pass without a change ends it: F is then a local maximum, and its size was nobody's choice. The table of
@@ -238,8 +232,6 @@ class GFlip(SetSelector, ClassSelector):
         `fit`, never those of its own group.
     random_state : int, RandomState or None
         Seed of the orders.
-    feature_groups : array of labels, optional
-        Features with the same label are flipped together.
 
     Attributes
     ----------
@@ -257,29 +249,14 @@ class GFlip(SetSelector, ClassSelector):
     array([0, 3])
     """
 
+    name, label = "gflip", "G-flip"
+    color, marker = "magenta", "<"
     cost = "m² N per pass; m² memory"
-    reference = "Gilad-Bachrach, Navot & Tishby 2004"
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        utility: str = "linear",
-        beta: Any = "auto",
-        n_starts: int = 2,
-        max_passes: int = MOST_PASSES,
-        exclude: str = "overlap",
-        random_state: Any = None,
-        *,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.utility = utility
-        self.beta = beta
-        self.n_starts = n_starts
-        self.max_passes = max_passes
-        self.exclude = exclude
-        self.random_state = random_state
-        self.feature_groups = feature_groups
+    n_starts: int = 2
+    max_passes: int = MOST_PASSES
+    exclude: str = "overlap"
+    random_state: Any = None
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         check_utility(self.utility, UTILITIES)
@@ -287,19 +264,19 @@ class GFlip(SetSelector, ClassSelector):
         codes = Y[:, 0].astype(np.int64)
         theta = find_margins(samples, codes, groups=groups, exclude=self.exclude)
         beta = check_beta(self.beta, self.utility, theta)
-        units = Units(self.feature_groups, samples.n_features)
-        passes = int(auto(self.max_passes, MOST_PASSES, "max_passes", whole=True))
+        feature_groups = FeatureGroups(self.feature_groups, samples.n_features)
+        passes = int(resolve_auto(self.max_passes, MOST_PASSES, "max_passes", whole=True))
         runs = []
-        for start in range(int(auto(self.n_starts, 2, "n_starts", whole=True))):
-            run = _Flips(samples, codes, groups, self.exclude, units, self.utility, beta)
+        for start in range(int(resolve_auto(self.n_starts, 2, "n_starts", whole=True))):
+            run = _Flips(samples, codes, groups, self.exclude, feature_groups, self.utility, beta)
             if start % 2:
                 run.choose_all()
             run.climb(rng, passes)
             runs.append(run)
         best = max(runs, key=lambda run: run.value)
         self.evaluation_, self.n_passes_ = best.value, best.n_passes
-        self._chosen = best.chosen[units.of_feature]
-        self.scores_ = best.worth()[units.of_feature]
+        self._chosen = best.chosen[feature_groups.of_feature]
+        self.scores_ = best.worth()[feature_groups.of_feature]
         return self.scores_
 
     def _importance(self, samples: Samples, scores: np.ndarray) -> np.ndarray:
@@ -309,7 +286,7 @@ class GFlip(SetSelector, ClassSelector):
 
 
 class _Flips:
-    """One run of G-flip: the chosen units, the distances under them, and e(F)."""
+    """One run of G-flip: the chosen feature groups, the distances under them, and e(F)."""
 
     def __init__(
         self,
@@ -317,19 +294,24 @@ class _Flips:
         codes: np.ndarray,
         groups: Any,
         exclude: str,
-        units: Units,
+        feature_groups: FeatureGroups,
         utility: str,
         beta: float,
     ) -> None:
         """Start from the empty set, with rows in the order of their classes."""
         order = np.argsort(codes, kind="stable")
-        self.samples, self.units, self.utility, self.beta = samples[order], units, utility, beta
+        self.samples, self.members, self.utility, self.beta = (
+            samples[order],
+            feature_groups.members,
+            utility,
+            beta,
+        )
         sizes = np.bincount(codes)
         self.first = np.repeat(np.cumsum(sizes) - sizes, sizes)
         self.last = np.repeat(np.cumsum(sizes), sizes)
-        allowed = allowed_pairs(samples, groups, exclude, "GFlip")[np.ix_(order, order)]
+        allowed = neighbors.allowed_pairs(samples, groups, exclude, "GFlip")[np.ix_(order, order)]
         self.D = np.where(allowed, 0.0, np.inf)
-        self.chosen = np.zeros(len(units), bool)
+        self.chosen = np.zeros(len(feature_groups), bool)
         self.value = self.evaluate(np.empty((0, len(samples))), 1.0)
         self.n_passes = 0
 
@@ -339,39 +321,39 @@ class _Flips:
         loops_margin.margins(self.D, columns, sign, self.first, self.last, theta)
         return evaluate_margins(theta, self.utility, self.beta)
 
-    def columns(self, unit: int) -> np.ndarray:
-        """Return the features of a unit, one row per feature."""
-        return self.samples.flat[self.samples.starts + self.units.members[unit][:, None]].astype(np.float64)
+    def columns(self, group: int) -> np.ndarray:
+        """Return the features of a group, one row per feature."""
+        return self.samples.flat[self.samples.starts + self.members[group][:, None]].astype(np.float64)
 
-    def flip(self, unit: int, value: float) -> None:
-        """Add or remove a unit; e is then `value`."""
-        loops_margin.shift_distances(self.D, self.columns(unit), -1.0 if self.chosen[unit] else 1.0)
-        self.chosen[unit], self.value = not self.chosen[unit], value
+    def flip(self, group: int, value: float) -> None:
+        """Add or remove a feature group; e is then `value`."""
+        loops_margin.shift_distances(self.D, self.columns(group), -1.0 if self.chosen[group] else 1.0)
+        self.chosen[group], self.value = not self.chosen[group], value
 
-    def flipped(self, unit: int) -> float:
-        """Return what e would be after the flip of a unit."""
-        return self.evaluate(self.columns(unit), -1.0 if self.chosen[unit] else 1.0)
+    def flipped(self, group: int) -> float:
+        """Return what e would be after the flip of a feature group."""
+        return self.evaluate(self.columns(group), -1.0 if self.chosen[group] else 1.0)
 
     def choose_all(self) -> None:
-        """Put every unit into the set that is not constant."""
-        for unit in range(len(self.units)):
-            if np.ptp(self.columns(unit), axis=1).any():
-                self.flip(unit, self.value)
+        """Put every group that is not constant into the set."""
+        for group in range(len(self.members)):
+            if np.ptp(self.columns(group), axis=1).any():
+                self.flip(group, self.value)
         self.value = self.evaluate(np.empty((0, len(self.D))), 1.0)
 
     def climb(self, rng: np.random.RandomState, max_passes: int) -> None:
-        """Flip units until a pass changes nothing."""
+        """Flip feature groups until a pass changes nothing."""
         changed = True
         while changed and self.n_passes < max_passes:
             changed = False
             self.n_passes += 1
-            for unit in rng.permutation(len(self.units)):
-                value = self.flipped(unit)
+            for group in rng.permutation(len(self.members)):
+                value = self.flipped(group)
                 if value - self.value > WORTHWHILE * max(abs(value), abs(self.value)):
-                    self.flip(unit, value)
+                    self.flip(group, value)
                     changed = True
 
     def worth(self) -> np.ndarray:
-        """Return what e would lose without each chosen unit, and minus what it would lose with each other."""
-        after = np.array([self.flipped(unit) for unit in range(len(self.units))])
+        """Return what e would lose without each chosen group, and minus what it would lose with each other."""
+        after = np.array([self.flipped(group) for group in range(len(self.members))])
         return np.where(self.chosen, self.value - after, after - self.value)

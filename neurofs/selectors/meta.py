@@ -135,7 +135,7 @@ class QualityMap(RegressorMixin, BaseEstimator):
         What `fit_features` measures: the `weights_` of a selector, or what ``quality(samples, y, groups)``
         returns, a number per feature. By default the absolute correlation with the target.
     regressor : scikit-learn regressor, optional
-        By default ridge regression on Gaussians around at most 300 of the rows, with standardised
+        By default ridge regression on Gaussians around at most 300 of the rows, with standardized
         meta-features; the ridge is chosen by leave-one-out.
     random_state : int, RandomState or None
         Seed of the default regressor's choice of rows.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -10,28 +11,30 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
 from neurofs.features.samples import Samples
+from neurofs.ground.works import WORKS
 from neurofs.metric import neighbors
 from neurofs.selectors.base import SetSelector
+from neurofs.selectors.feature_groups import FeatureGroups
 from neurofs.selectors.filters import DEFAULT_NEIGHBORS
 from neurofs.selectors.losses import EstimatorLoss
 from neurofs.selectors.meta import describe_features
-from neurofs.selectors.rgs import positive, standardised
-from neurofs.selectors.targets import EstimatorSelector, check_neighbors, check_pairs
-from neurofs.selectors.units import Units
+from neurofs.selectors.parameters import check_neighbors, check_positive
+from neurofs.selectors.targets import EstimatorSelector, standardize
 
 __all__ = ["Mufasa", "draw_near"]
 
 
+@dataclass(eq=False, repr=False)
 class Mufasa(SetSelector, EstimatorSelector):
     """Mufasa: search the space of meta-features for a place around which n features are good together.
 
     In each of J rounds n features are drawn around a point u, with probabilities that fall off as a Gaussian
-    with the distance of their (standardised) meta-features from u, and the set is scored. The best u and set
+    with the distance of their (standardized) meta-features from u, and the set is scored. The best u and set
     are kept, and the next u is the best one plus noise. (The printed start value of the best quality is the
     largest number, which no set would reach; it is −∞ here.)
 
     Only J sets are ever measured, however many features there are. That needs meta-features that tell good
-    from bad, which is why it is not among `SELECTORS`: it has to be given them.
+    from bad.
 
     Parameters
     ----------
@@ -77,71 +80,60 @@ class Mufasa(SetSelector, EstimatorSelector):
     True
     """
 
+    name, label = "mufasa", "Mufasa"
+    citation, origin = WORKS["navot2006"], "Navot 2006, 5.3"
+    color, marker, line = "green", "*", "--"
     cost = "m² n J"
-    reference = "Navot 2006, 5.3"
 
-    def __init__(
-        self,
-        n_features_to_select: Any = 0.5,
-        n_rounds: int = 50,
-        meta_features: Any = None,
-        estimator: Any = None,
-        cv: Any = 5,
-        scoring: Any = None,
-        width: float = 0.5,
-        step: float = 0.5,
-        n_neighbors: Any = "auto",
-        exclude: str = "overlap",
-        discrete_target: Any = "auto",
-        random_state: Any = None,
-        *,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_rounds = n_rounds
-        self.meta_features = meta_features
-        self.estimator = estimator
-        self.cv = cv
-        self.scoring = scoring
-        self.width = width
-        self.step = step
-        self.n_neighbors = n_neighbors
-        self.exclude = exclude
-        self.discrete_target = discrete_target
-        self.random_state = random_state
-        self.feature_groups = feature_groups
+    n_features_to_select: Any = 0.5
+    n_rounds: int = 50
+    meta_features: Any = None
+    estimator: Any = None
+    cv: Any = 5
+    scoring: Any = None
+    width: float = 0.5
+    step: float = 0.5
+    n_neighbors: Any = "auto"
+    exclude: str = "overlap"
+    discrete_target: Any = "auto"
+    random_state: Any = None
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         if not isinstance(self.n_rounds, Integral) or self.n_rounds < 1:
             raise ValueError(f"n_rounds must be a whole number of at least 1; found {self.n_rounds!r}")
-        width, step = positive("width", self.width), positive("step", self.step)
-        units, rng = Units(self.feature_groups, samples.n_features), check_random_state(self.random_state)
-        places, mean, scale = self._place(samples, units)
+        width, step = check_positive("width", self.width), check_positive("step", self.step)
+        feature_groups, rng = (
+            FeatureGroups(self.feature_groups, samples.n_features),
+            check_random_state(self.random_state),
+        )
+        places, mean, scale = self._place(samples, feature_groups)
         loss = self._make_loss(samples, Y, groups)
-        n, u = self._count_selected(len(units)), np.zeros(places.shape[1])
+        n, u = self._count_selected(len(feature_groups)), np.zeros(places.shape[1])
         best, best_u, best_set, curve = np.inf, u, np.arange(n), []
         for _ in range(self.n_rounds):
             drawn = draw_near(u, places, n, width, rng)
-            curve.append(loss(np.sort(np.concatenate([units.members[unit] for unit in drawn]))))
+            curve.append(loss(np.sort(np.concatenate([feature_groups.members[group] for group in drawn]))))
             if curve[-1] <= best:
                 best, best_u, best_set = curve[-1], u, drawn
             u = best_u + step * rng.normal(size=u.size)
         self.loss_curve_, self.point_ = np.array(curve), mean + scale * best_u
-        self._chosen = np.isin(units.of_feature, best_set)
-        return -((places - best_u) ** 2).sum(axis=1)[units.of_feature]
+        self._chosen = np.isin(feature_groups.of_feature, best_set)
+        return -((places - best_u) ** 2).sum(axis=1)[feature_groups.of_feature]
 
-    def _place(self, samples: Samples, units: Units) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the standardised meta-features of every unit, and their mean and standard deviation."""
+    def _place(
+        self, samples: Samples, feature_groups: FeatureGroups
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the standardized meta-features of every feature group, and their mean and standard deviation."""
         meta = describe_features(samples) if self.meta_features is None else self.meta_features
         meta = check_array(meta, dtype=np.float64, input_name="meta_features")
         if len(meta) != samples.n_features:
             raise ValueError(
                 f"meta_features must have a row per feature ({samples.n_features}); found {len(meta)}"
             )
-        by_unit = np.array([meta[members].mean(axis=0) for members in units.members])
-        mean, scale = by_unit.mean(axis=0), by_unit.std(axis=0)
+        by_group = np.array([meta[members].mean(axis=0) for members in feature_groups.members])
+        mean, scale = by_group.mean(axis=0), by_group.std(axis=0)
         scale = np.where(scale > 1e-12 * np.abs(mean), scale, np.inf)
-        return (by_unit - mean) / scale, mean, np.where(np.isfinite(scale), scale, 0.0)
+        return (by_group - mean) / scale, mean, np.where(np.isfinite(scale), scale, 0.0)
 
     def _make_loss(self, samples: Samples, Y: np.ndarray, groups: Any) -> Any:
         """Return the function that says how bad a set of features is."""
@@ -149,9 +141,9 @@ class Mufasa(SetSelector, EstimatorSelector):
         del self._target
         if self.estimator is not None:
             return _EstimatorSets(EstimatorLoss(self, samples, target, groups))
-        check_pairs(samples, groups, self.exclude)
+        neighbors.check_pairs(samples, groups, self.exclude)
         k = check_neighbors(self.n_neighbors, len(samples), DEFAULT_NEIGHBORS)
-        return _SoftKNNSets(samples, standardised(self._columns(Y)), k, groups, self.exclude)
+        return _SoftKNNSets(samples, standardize(self._columns(Y)), k, groups, self.exclude)
 
     def _importance(self, samples: Samples, scores: np.ndarray) -> np.ndarray:
         """Put the best set first."""

@@ -4,37 +4,37 @@ A feature that matters only in a pair is independent of the target taken alone. 
 
     z_fg = Σ_i r_i x_if x_ig / √(Σ_i r_i² x_if² x_ig²)
 
-for standardised features x, and r what a ridge regression leaves of the target. The denominator is the standard
+for standardized features x, and r what a ridge regression leaves of the target. The denominator is the standard
 error of the sum for independent rows; where rows follow each other in time all z are larger, and they are divided
 by what makes the median of |z| over many pairs that of a normal distribution. f = g is among the pairs, and finds
 features whose square matters. The score of a feature is its largest |z|.
 
-By chance the best of N features has about √(2 ln(N²/2)): 5 for 640. On recordings of 150 to 1960 features, with
-the target shifted against the spikes by a third to two thirds of the session, the best has 3.7 to 5.5; with
-the target in place 9.2 (chewie), 6.9 (a2929) and 9.3 (stevenson).
+By chance the best of N features has about √(2 ln(N²/2)): 5 for 640. NOTES.md says what recordings have.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.linalg import solve
 
-from neurofs.decoders.base import spread
+from neurofs.features.holdouts import pick_evenly
 from neurofs.features.samples import Samples
 from neurofs.selectors.targets import EitherSelector
 
 __all__ = ["Pairs", "standing_out", "survey_pairs"]
 
 RIDGE = 0.1
-N_JUDGED = 200  # features from whose pairs the spread of z is taken
+N_JUDGED = 200  # features from whose pairs the deviation of z is taken
 AT_ONCE = 8_000_000  # pairs
 MOST_NUMBERS = 30_000_000  # of the rows that are looked at
 STANDS_OUT, FULLY = 3.0, 6.0  # deviations
 NORMAL_QUARTILE = 0.6745
 
 
+@dataclass(eq=False, repr=False)
 class Pairs(EitherSelector):
     """Features whose product with another one tells of the target what no sum of features does.
 
@@ -44,12 +44,8 @@ class Pairs(EitherSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     discrete_target : "auto" or bool
         Whether the target is a class; "auto" says so of everything but floating-point numbers.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
 
     Attributes
     ----------
@@ -66,15 +62,12 @@ class Pairs(EitherSelector):
     (array([4, 7]), array([7, 4]))
     """
 
+    name, label = "pairs", "products of pairs"
+    origin = "neurofs"
+    color, marker = "teal", "p"
     cost = "m N²"
-    reference = "neurofs"
 
-    def __init__(
-        self, n_features_to_select: Any = None, discrete_target: Any = "auto", *, feature_groups: Any = None
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.discrete_target = discrete_target
-        self.feature_groups = feature_groups
+    discrete_target: Any = "auto"
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         z, self.partners_ = survey_pairs(samples, self._columns(Y))
@@ -88,8 +81,8 @@ def survey_pairs(
 
     At most so many rows are looked at, evenly spread over all. A constant feature has 0, and itself for a partner.
     """
-    rows = spread(len(samples), min(at_most or len(samples), max(MOST_NUMBERS // samples.n_features, 2)))
-    X, varies = _standardise(np.asarray(samples[rows]))
+    rows = pick_evenly(len(samples), min(at_most or len(samples), max(MOST_NUMBERS // samples.n_features, 2)))
+    X, varies = _standardize(np.asarray(samples[rows]))
     largest, partner = np.zeros(samples.n_features), np.arange(samples.n_features)
     for r in _residuals(X, Y[rows]).T:
         z, best = _Products(X, r).best()
@@ -113,7 +106,7 @@ def standing_out(z: np.ndarray) -> np.ndarray:
 
 
 class _Products:
-    """|z| of all pairs of standardised features, for one output."""
+    """|z| of all pairs of standardized features, for one output."""
 
     def __init__(self, X: np.ndarray, r: np.ndarray) -> None:
         """Keep the features, the features times r, and the squares of both."""
@@ -125,10 +118,10 @@ class _Products:
         squares = self.X2[:, rows].T @ self.R2[:, columns]
         return np.abs(self.X[:, rows].T @ self.R[:, columns]) / np.sqrt(np.where(squares > 0, squares, 1.0))
 
-    def spread(self) -> float:
+    def deviation(self) -> float:
         """Return the deviation of z, from the median over the pairs of some features; 1 if that is 0."""
         n = self.X.shape[1]
-        median = float(np.median(self.scores(slice(n), spread(n, N_JUDGED)))) if n else 0.0
+        median = float(np.median(self.scores(slice(n), pick_evenly(n, N_JUDGED)))) if n else 0.0
         return median / NORMAL_QUARTILE if median > 0 else 1.0
 
     def best(self) -> tuple[np.ndarray, np.ndarray]:
@@ -139,10 +132,10 @@ class _Products:
             columns = slice(first, first + size)
             z = self.scores(slice(n), columns)
             partner[columns], largest[columns] = z.argmax(axis=0), z.max(axis=0)
-        return largest / self.spread(), partner
+        return largest / self.deviation(), partner
 
 
-def _standardise(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _standardize(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the features that vary, with mean 0 and variance 1, and which these are."""
     X = X.astype(np.float64)
     X -= X.mean(axis=0)

@@ -11,16 +11,18 @@ features have weight 0 but keep their place in the order.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from neurofs.features.samples import Samples
-from neurofs.metric import loops, neighbors
+from neurofs.ground.works import WORKS
+from neurofs.metric import loops_neighbors, neighbors
 from neurofs.selectors import loops_margin
 from neurofs.selectors.base import Selector
-from neurofs.selectors.rgs import positive
-from neurofs.selectors.targets import ClassSelector, check_neighbors, check_pairs
+from neurofs.selectors.parameters import check_neighbors, check_positive
+from neurofs.selectors.targets import ClassSelector
 
 __all__ = ["RReliefF", "Relief", "ReliefF", "nearest_hits_and_misses"]
 
@@ -53,9 +55,9 @@ def _nearest(
     flat, starts = neighbors.plain(samples.flat), samples.starts
     index, count = np.zeros((queries.size, 1), np.int64), np.zeros(queries.size, np.int64)
     distance, norms = np.zeros((queries.size, 1), np.float32), np.empty(rows.size, np.float32)
-    loops.row_norms(flat, starts[rows], w2, norms)
+    loops_neighbors.row_norms(flat, starts[rows], w2, norms)
     train, query = (flat, starts[rows], groups[rows]), (flat, starts[queries], groups[queries])
-    loops.neighbors(*train, norms, w2, *query, span, index, distance, count)
+    loops_neighbors.neighbors(*train, norms, w2, *query, span, index, distance, count)
     return np.where(count > 0, rows[index[:, 0]], -1)
 
 
@@ -66,6 +68,7 @@ def squared_differences(samples: Samples, a: np.ndarray, b: np.ndarray) -> Itera
         yield (np.asarray(samples[a[part]], float) - np.asarray(samples[b[part]], float)) ** 2
 
 
+@dataclass(eq=False, repr=False)
 class Relief(ClassSelector):
     """Relief: w_f = Σ_x (x − nearmiss)_f² − (x − nearhit)_f², with distances on all features alike.
 
@@ -74,13 +77,9 @@ class Relief(ClassSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     exclude : "overlap" or "self"
         Which rows are no neighbors of a row: all whose windows overlap it, or only itself. With `groups` in
         `fit`, never those of its own group.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
 
     Attributes
     ----------
@@ -95,19 +94,12 @@ class Relief(ClassSelector):
     [0, 3]
     """
 
+    name, label = "relief", "Relief"
+    citation, origin = WORKS["kira1992"], "Kira & Rendell 1992"
+    color, marker, line = "brown", "h", "--"
     cost = "m² N"
-    reference = "Kira & Rendell 1992"
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        exclude: str = "overlap",
-        *,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.exclude = exclude
-        self.feature_groups = feature_groups
+    exclude: str = "overlap"
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         codes = Y[:, 0].astype(np.int64)
@@ -141,7 +133,7 @@ class _Near:
 
     def __init__(self, samples: Samples, groups: Any, exclude: str, scaled: bool) -> None:
         """Measure the range of every feature; constant features count for nothing."""
-        check_pairs(samples, groups, exclude)
+        neighbors.check_pairs(samples, groups, exclude)
         (samples,) = neighbors.centered(samples)
         self.flat, self.starts, m = neighbors.plain(samples.flat), samples.starts, len(samples)
         self.groups, self.span = neighbors.loo_groups(groups, m), neighbors.exclusion_span(samples, exclude)
@@ -156,7 +148,7 @@ class _Near:
         for first in range(0, self.n_rows, BLOCK):
             rows = np.arange(first, min(first + BLOCK, self.n_rows))
             d = np.empty((rows.size, self.n_rows), np.float32)
-            loops_margin.manhattan_distances(self.flat, self.starts, self.scale, rows, d)
+            loops_neighbors.manhattan_distances(self.flat, self.starts, self.scale, rows, d)
             yield rows, d
 
     def select(
@@ -167,7 +159,7 @@ class _Near:
         distance = np.zeros((rows.size, k), np.float32)
         train = (np.ascontiguousarray(d[:, among]), self.starts[among], self.groups[among])
         query = (self.starts[rows], self.groups[rows])
-        loops.prefix_select(*train, *query, self.span, index, distance, count)
+        loops_neighbors.prefix_select(*train, *query, self.span, index, distance, count)
         return among[index], count
 
     def add(self, rows: np.ndarray, index: np.ndarray, u: np.ndarray, out: np.ndarray) -> None:
@@ -185,6 +177,7 @@ def shares(count: np.ndarray, k: int) -> np.ndarray:
     return (np.arange(k) < count[:, None]) / np.maximum(count, 1)[:, None]
 
 
+@dataclass(eq=False, repr=False)
 class ReliefF(ClassSelector):
     """ReliefF: k hits, and k misses of each other class weighed by how frequent that class is.
 
@@ -193,17 +186,12 @@ class ReliefF(ClassSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     n_neighbors : "auto" or int
         k, for each class; "auto" is 10. A class with fewer samples gives what it has.
     scaled : bool
         Divide differences by the range of the feature, as published. Spike counts may do better without.
-    exclude : "overlap" or "self"
-        Which rows are no neighbors of a row: all whose windows overlap it, or only itself. With `groups` in
-        `fit`, never those of its own group.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
+    exclude
+        See `Relief`.
 
     Attributes
     ----------
@@ -217,23 +205,14 @@ class ReliefF(ClassSelector):
     [0, 3]
     """
 
+    name, label = "relieff", "ReliefF"
+    citation, origin = WORKS["kononenko1994"], "Kononenko 1994"
+    color, marker = "brown", "h"
     cost = "m² N"
-    reference = "Kononenko 1994"
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        n_neighbors: Any = "auto",
-        scaled: bool = True,
-        exclude: str = "overlap",
-        *,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_neighbors = n_neighbors
-        self.scaled = scaled
-        self.exclude = exclude
-        self.feature_groups = feature_groups
+    n_neighbors: Any = "auto"
+    scaled: bool = True
+    exclude: str = "overlap"
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         codes, near = Y[:, 0].astype(np.int64), _Near(samples, groups, self.exclude, self.scaled)
@@ -250,6 +229,7 @@ class ReliefF(ClassSelector):
         return self.scores_
 
 
+@dataclass(eq=False, repr=False)
 class RReliefF(Selector):
     """RReliefF, the Relief of regression: does a feature differ where the target differs, among neighbors?
 
@@ -259,19 +239,12 @@ class RReliefF(Selector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     n_neighbors : "auto" or int
         k; "auto" is 10.
     sigma : float
         How fast the influence of a neighbor falls with its rank; 20 as published, which is near to even.
-    scaled : bool
-        Divide differences of a feature by its range, as published. Spike counts may do better without.
-    exclude : "overlap" or "self"
-        Which rows are no neighbors of a row: all whose windows overlap it, or only itself. With `groups` in
-        `fit`, never those of its own group.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
+    scaled, exclude
+        See `ReliefF`.
 
     Attributes
     ----------
@@ -287,32 +260,21 @@ class RReliefF(Selector):
     [0, 3]
     """
 
-    cost = "m² N"
-    reference = "Robnik-Šikonja & Kononenko 1997"
+    name, label, cost = "rrelieff", "RReliefF", "m² N"
+    citation, origin = WORKS["robnik1997"], "Robnik-Šikonja & Kononenko 1997"
+    color, marker = "olive", "P"
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        n_neighbors: Any = "auto",
-        sigma: float = 20.0,
-        scaled: bool = True,
-        exclude: str = "overlap",
-        *,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_neighbors = n_neighbors
-        self.sigma = sigma
-        self.scaled = scaled
-        self.exclude = exclude
-        self.feature_groups = feature_groups
+    n_neighbors: Any = "auto"
+    sigma: float = 20.0
+    scaled: bool = True
+    exclude: str = "overlap"
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         near = _Near(samples, groups, self.exclude, self.scaled)
         k = check_neighbors(self.n_neighbors, len(samples), DEFAULT_NEIGHBORS)
-        spread = np.ptp(Y, axis=0)
-        Y = Y / np.where(spread > 0, spread, 1.0)
-        influence = np.exp(-((np.arange(1, k + 1) / positive("sigma", self.sigma)) ** 2))
+        ranges = np.ptp(Y, axis=0)
+        Y = Y / np.where(ranges > 0, ranges, 1.0)
+        influence = np.exp(-((np.arange(1, k + 1) / check_positive("sigma", self.sigma)) ** 2))
         everything = np.arange(len(samples))
         total, by_target = 0.0, np.zeros(Y.shape[1])
         by_feature, by_both = np.zeros(samples.n_features), np.zeros((Y.shape[1], samples.n_features))

@@ -1,4 +1,4 @@
-"""RGS: feature weights that minimise the leave-one-out error of soft k-nearest-neighbor regression.
+"""RGS: feature weights that minimize the leave-one-out error of soft k-nearest-neighbor regression.
 
     e(w) = −½ Σ_x |g(x) − ĝ_w(x)|²
     w_f ← w_f + η ∂e/∂w_f
@@ -6,33 +6,24 @@
 after Navot, Shpigelman, Tishby and Vaadia (NIPS 2005), with the gradient as it follows from e(w); the printed
 algorithm has four slips (a sign inside u, a factor, the sign of ∇e, and an update that drops the error).
 
-How the defaults came about, on the paper's synthetic functions (m = 40 … 100), the planted task (20 of 640,
-`experiments.reproduce`) and recordings from motor cortex:
-
-- β inside the gradient. With β = ¼ of the mean distance of a row's own neighbors, e(w) does not depend on the
-  scale of w. The derivative of β is taken along, which costs nothing. β = ½ or 1 of the mean find fewer
-  planted features, 1/10 is worse on small samples.
-- k = half of the rows, at most 30. Half of 40 … 60 rows beats 0.3 and 0.9; of 2000 rows, 10 … 30 beat 50 and
-  more; between 20 and 100 the recordings show no difference.
-- Rows in steps of 8 that share the weights: as good as single rows, and faster.
-- η = 2 on standardised targets (N/50 below 100 features). Half of it needs twice the epochs; 4 is no better.
-- The survey. e(w) itself gives up some of 20 additive features, for kNN predicts better on fewer; through
-  many neighbors their slopes all stand out. Additive features found: 16.8 → 19.6 of 20, mixed 17.6 → 18.2.
-- No gain: multiplicative gradients (∂e/∂ log w), annealing k, decaying η, averaging weights over epochs,
-  larger batches. A gain too small for its time: several starts (`n_starts`).
+NOTES.md says how the defaults came about.
 """
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from neurofs.features.samples import Samples
-from neurofs.metric import loops, neighbors
+from neurofs.ground.works import WORKS
+from neurofs.metric import loops_neighbors, neighbors
+from neurofs.selectors import loops_rgs
 from neurofs.selectors.base import Selector
+from neurofs.selectors.parameters import check_positive, resolve_auto
+from neurofs.selectors.targets import standardize
 
 __all__ = ["RGS"]
 
@@ -48,13 +39,12 @@ BATCH = 8  # most rows that share one step
 LIMIT = 0.5  # most that one step may change a weight, as a fraction of it
 
 
+@dataclass(eq=False, repr=False)
 class RGS(Selector):
     """Regression, gradient guided, feature selection.
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        How many features `transform` keeps; None keeps all, a float is a fraction.
     n_neighbors : "auto", "log2" or int
         k. "auto" takes half of the rows, at most 30; "log2" the published ⌈log2 m⌉.
     beta : "adaptive", "auto" or float
@@ -82,8 +72,6 @@ class RGS(Selector):
         Start with a first look at the gradient through many neighbors (half of the rows): features that stand
         out there by more than 3 deviations get a head start, up to twice the weight of the others. Effects of
         single features show clearly among many neighbors, those of pairs only among few.
-    feature_groups : array of labels, optional
-        Features with the same label are ranked and selected together.
 
     Attributes
     ----------
@@ -91,8 +79,8 @@ class RGS(Selector):
         The metric: w of d_w(x, x') = Σ_f w_f² (x_f − x'_f)²; with adaptive β the largest is 1. A feature that
         never changes has weight 0.
     importances_, order_, ranking_ : arrays (n_features,)
-        Features are ordered by w √SD (times `head_start_`): a rare unit can have a large weight and yet
-        matter little, a busy one the reverse. Ordered by w alone, the first 20 decode clearly worse.
+        Features are ordered by w √SD (times `head_start_`): a quiet channel can have a large weight and
+        yet matter little, a busy one the reverse.
     head_start_ : array (n_features,)
         Weights after the survey, from 1 to 2.
     output_weights_ : array (n_outputs, n_features)
@@ -112,40 +100,24 @@ class RGS(Selector):
     [3, 7]
     """
 
+    name, label = "rgs", "RGS"
+    citation, origin = WORKS["navot2005"], "Navot, Shpigelman, Tishby & Vaadia 2005"
+    color = "blue"
     is_metric = True
     cost = "m² N per epoch"
-    reference = "Navot, Shpigelman, Tishby & Vaadia 2005"
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        n_neighbors: Any = "auto",
-        beta: Any = "adaptive",
-        step_size: Any = "auto",
-        n_epochs: Any = "auto",
-        n_starts: int = 1,
-        exclude: str = "overlap",
-        multi_output: str = "joint",
-        random_state: Any = None,
-        *,
-        beta_factor: float = 0.25,
-        batch_size: Any = "auto",
-        survey: bool = True,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_neighbors = n_neighbors
-        self.beta = beta
-        self.step_size = step_size
-        self.n_epochs = n_epochs
-        self.n_starts = n_starts
-        self.exclude = exclude
-        self.multi_output = multi_output
-        self.random_state = random_state
-        self.beta_factor = beta_factor
-        self.batch_size = batch_size
-        self.survey = survey
-        self.feature_groups = feature_groups
+    n_neighbors: Any = "auto"
+    beta: Any = "adaptive"
+    step_size: Any = "auto"
+    n_epochs: Any = "auto"
+    n_starts: int = 1
+    exclude: str = "overlap"
+    multi_output: str = "joint"
+    random_state: Any = None
+    _: KW_ONLY
+    beta_factor: float = 0.25
+    batch_size: Any = "auto"
+    survey: bool = True
 
     @classmethod
     def published(cls, **changes: Any) -> RGS:
@@ -163,24 +135,24 @@ class RGS(Selector):
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         """Fit one run per output (or one for all) and keep what it learned."""
-        Y = standardised(Y)
+        Y = standardize(Y)
         if self.multi_output not in ("joint", "separate"):
             raise ValueError(f"multi_output must be 'joint' or 'separate'; found {self.multi_output!r}")
         (samples,) = neighbors.centered(samples)
         samples, unit = of_usual_size(samples)
-        problem = _Problem(self, samples, groups, unit)
+        ascent = _Ascent(self, samples, groups, unit)
         rng = check_random_state(self.random_state)
         parts = [Y] if self.multi_output == "joint" else np.split(Y, Y.shape[1], axis=1)
-        runs = [problem.best_of_starts(part / np.sqrt(part.shape[1]), rng) for part in parts]
-        self.n_neighbors_ = problem.k
+        runs = [ascent.best_of_starts(part / np.sqrt(part.shape[1]), rng) for part in parts]
+        self.n_neighbors_ = ascent.k
         self.beta_ = float(np.mean([run.beta for run in runs])) / unit**2
         self.n_epochs_ = max(len(run.losses) - 1 for run in runs)
         self.loss_curve_ = mean_curve([run.losses for run in runs])
         weights = np.array([run.weights for run in runs])
-        self.scale_ = spread(samples)
+        self.scale_ = feature_deviations(samples)
         if self.scale_.any():
             weights[:, self.scale_ == 0] = 0.0
-        if problem.adaptive:
+        if ascent.adaptive:
             weights /= weights.max(axis=1, keepdims=True)
         self.head_start_ = np.mean([run.start for run in runs], axis=0)
         self.output_weights_ = np.repeat(weights, Y.shape[1] // len(weights), axis=0)
@@ -213,7 +185,7 @@ class _Run:
         return better
 
 
-class _Problem:
+class _Ascent:
     """The samples of one fit with every "auto" resolved."""
 
     def __init__(self, settings: RGS, samples: Samples, groups: Any, unit: float) -> None:
@@ -224,14 +196,16 @@ class _Problem:
         self.span = neighbors.exclusion_span(samples, settings.exclude)
         self.adaptive = isinstance(settings.beta, str) and settings.beta == "adaptive"
         self.beta, self.unit = settings.beta, unit
-        self.factor = positive("beta_factor", settings.beta_factor)
+        self.factor = check_positive("beta_factor", settings.beta_factor)
         self.k = count_neighbors(settings.n_neighbors, m)
-        self.step = auto(settings.step_size, min(2.0, n / 50), "step_size")
-        self.batch = int(auto(settings.batch_size, min(max(m // 16, 1), BATCH), "batch_size", whole=True))
+        self.step = resolve_auto(settings.step_size, min(2.0, n / 50), "step_size")
+        self.batch = int(
+            resolve_auto(settings.batch_size, min(max(m // 16, 1), BATCH), "batch_size", whole=True)
+        )
         self.fixed_epochs = not isinstance(settings.n_epochs, str)
-        self.epochs = int(auto(settings.n_epochs, MOST_EPOCHS, "n_epochs", whole=True))
+        self.epochs = int(resolve_auto(settings.n_epochs, MOST_EPOCHS, "n_epochs", whole=True))
         self.survey = bool(settings.survey)
-        self.starts = int(auto(settings.n_starts, 1, "n_starts", whole=True))
+        self.starts = int(resolve_auto(settings.n_starts, 1, "n_starts", whole=True))
 
     def best_of_starts(self, Y: np.ndarray, rng: np.random.RandomState) -> _Run:
         """Return the run with the least leave-one-out error."""
@@ -243,7 +217,7 @@ class _Problem:
         return min(runs, key=lambda run: run.loss)
 
     def _width(self, judges: np.ndarray) -> float:
-        """Return the β given to the kernels: a factor if adaptive, else a width."""
+        """Return the β given to the loops: a factor if adaptive, else a width."""
         if self.adaptive:
             return self.factor
         if self.beta == "auto":
@@ -251,7 +225,7 @@ class _Problem:
             means = [row[:c].mean() for row, c in zip(distance, count, strict=True) if c]
             width = self.factor * float(np.mean(means)) if means else 0.0
             return width if width > 0 else 1.0
-        return positive("beta", self.beta) * self.unit**2
+        return check_positive("beta", self.beta) * self.unit**2
 
     def look(self, Y: np.ndarray, rng: np.random.RandomState, width: float) -> np.ndarray:
         """Return the weights after the survey: the slope of e at unit weights, through many neighbors."""
@@ -259,7 +233,7 @@ class _Problem:
         rows, slope = rng.permutation(m)[:SURVEY], np.empty(n, np.float32)
         k, w2 = max(1, min(m // 2, SURVEY)), np.ones(n, np.float32)
         data = self.flat, self.samples.starts, self.groups, self.span, Y
-        loops.rgs_slopes(*data, rows, k, width, self.adaptive, w2, slope)
+        loops_rgs.rgs_slopes(*data, rows, k, width, self.adaptive, w2, slope)
         away = slope.astype(np.float64) - np.median(slope)
         deviation = 1.4826 * np.median(np.abs(away))  # of a normal distribution, from its median
         if not 0 < deviation < np.inf:
@@ -282,7 +256,7 @@ class _Problem:
 
     def epoch(self, Y: np.ndarray, order: np.ndarray, width: float, w: np.ndarray) -> None:
         """Change w by one pass over the rows of `order`."""
-        loops.rgs_epoch(
+        loops_rgs.rgs_epoch(
             self.flat,
             self.samples.starts,
             self.groups,
@@ -305,9 +279,9 @@ class _Problem:
         s, w2 = self.samples, (w * w).astype(np.float32)
         index, count = np.zeros((rows.size, self.k), np.int64), np.zeros(rows.size, np.int64)
         distance, norms = np.zeros((rows.size, self.k), np.float32), np.empty(len(s), np.float32)
-        loops.row_norms(self.flat, s.starts, w2, norms)
+        loops_neighbors.row_norms(self.flat, s.starts, w2, norms)
         query = (self.flat, s.starts[rows], self.groups[rows])
-        loops.neighbors(
+        loops_neighbors.neighbors(
             self.flat, s.starts, self.groups, norms, w2, *query, self.span, index, distance, count
         )
         return index, distance, count
@@ -316,7 +290,7 @@ class _Problem:
         """Return the leave-one-out mean squared error of w on some rows, and the mean β."""
         index, distance, count = self._near(w, rows)
         predicted = np.empty((rows.size, Y.shape[1]))
-        loops.soft_average(index, distance, count, self.k, Y, width, self.adaptive, predicted)
+        loops_neighbors.soft_average(index, distance, count, self.k, Y, width, self.adaptive, predicted)
         has = count > 0
         if not has.any():
             raise ValueError("no row has a neighbor: every other row overlaps it or is of its group")
@@ -335,7 +309,7 @@ def of_usual_size(samples: Samples) -> tuple[Samples, float]:
     return Samples(flat, samples.starts, samples.n_features, samples.span), float(unit)
 
 
-def spread(samples: Samples) -> np.ndarray:
+def feature_deviations(samples: Samples) -> np.ndarray:
     """Return the standard deviation of each feature, exactly 0 for one that never changes.
 
     No step moves the weight of a constant feature, which therefore means nothing.
@@ -344,34 +318,10 @@ def spread(samples: Samples) -> np.ndarray:
     return np.array([column.std() if column.min() < column.max() else 0.0 for column in columns])
 
 
-def standardised(Y: np.ndarray) -> np.ndarray:
-    """Return targets of mean 0 and variance 1; a constant target stays 0."""
-    Y = Y / np.maximum(np.abs(Y).max(axis=0), np.finfo(float).tiny)
-    Y = Y - Y.mean(axis=0)
-    sd = Y.std(axis=0)
-    return np.ascontiguousarray(np.where(sd > 1e-12, Y / np.where(sd > 1e-12, sd, 1.0), 0.0))
-
-
 def mean_curve(curves: list[list[float]]) -> np.ndarray:
     """Average curves of different length, each held at its last value."""
     longest = max(len(c) for c in curves)
     return np.mean([c + [c[-1]] * (longest - len(c)) for c in curves], axis=0)
-
-
-def positive(name: str, value: Any) -> float:
-    """Return a number above 0."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
-        raise ValueError(f"{name} must be a number above 0; found {value!r}")
-    return float(value)
-
-
-def auto(value: Any, default: float, name: str, whole: bool = False) -> float:
-    """Return `default` for "auto", else the number given."""
-    if isinstance(value, str) and value == "auto":
-        return default
-    if whole and not isinstance(value, Integral):
-        raise ValueError(f"{name} must be a whole number above 0; found {value!r}")
-    return positive(name, value)
 
 
 def count_neighbors(n_neighbors: Any, m: int) -> int:
@@ -379,5 +329,5 @@ def count_neighbors(n_neighbors: Any, m: int) -> int:
     if isinstance(n_neighbors, str) and n_neighbors == "log2":
         k = int(np.ceil(np.log2(m)))
     else:
-        k = int(auto(n_neighbors, min(m // 2, MOST_NEIGHBORS), "n_neighbors", whole=True))
+        k = int(resolve_auto(n_neighbors, min(m // 2, MOST_NEIGHBORS), "n_neighbors", whole=True))
     return max(1, min(k, m - 1))

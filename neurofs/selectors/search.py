@@ -11,17 +11,18 @@ or less in a table of distances per candidate) or that of any scikit-learn estim
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from neurofs.features.samples import Samples
+from neurofs.ground.works import WORKS
 from neurofs.selectors.base import SetSelector
+from neurofs.selectors.feature_groups import FeatureGroups
 from neurofs.selectors.losses import EstimatorLoss, SoftKNNLoss
 from neurofs.selectors.targets import EstimatorSelector
-from neurofs.selectors.units import Units
 
 __all__ = ["BackwardElimination", "ForwardSelection", "Step"]
 
@@ -30,48 +31,31 @@ __all__ = ["BackwardElimination", "ForwardSelection", "Step"]
 class Step:
     """One step of a search, as given to `callback` and kept in `steps_`."""
 
-    unit: Any  #: the feature, or the label of the group, that was added or removed; None at the start
+    group: Any  #: the feature, or the label of the group, that was added or removed; None at the start
     n_features: int  #: size of the set after it
     loss: float
     score: float
 
 
+@dataclass(eq=False, repr=False)
 class _Search(SetSelector, EstimatorSelector):
     """What the two directions share."""
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        estimator: Any = None,
-        penalty: Any = 0.0,
-        include: Any = (),
-        cv: Any = 5,
-        scoring: Any = None,
-        n_neighbors: Any = "auto",
-        beta: Any = "adaptive",
-        exclude: str = "overlap",
-        callback: Callable[[Step], None] | None = None,
-        *,
-        beta_factor: float = 0.5,
-        discrete_target: Any = "auto",
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.estimator = estimator
-        self.penalty = penalty
-        self.include = include
-        self.cv = cv
-        self.scoring = scoring
-        self.n_neighbors = n_neighbors
-        self.beta = beta
-        self.exclude = exclude
-        self.callback = callback
-        self.beta_factor = beta_factor
-        self.discrete_target = discrete_target
-        self.feature_groups = feature_groups
+    estimator: Any = None
+    penalty: Any = 0.0
+    include: Any = ()
+    cv: Any = 5
+    scoring: Any = None
+    n_neighbors: Any = "auto"
+    beta: Any = "adaptive"
+    exclude: str = "overlap"
+    callback: Callable[[Step], None] | None = None
+    _: KW_ONLY
+    beta_factor: float = 0.5
+    discrete_target: Any = "auto"
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
-        units = Units(self.feature_groups, samples.n_features)
+        feature_groups = FeatureGroups(self.feature_groups, samples.n_features)
         score = _Price(self.penalty, len(samples))
         loss: Any
         if self.estimator is None:
@@ -80,16 +64,18 @@ class _Search(SetSelector, EstimatorSelector):
             loss = EstimatorLoss(self, samples, self._target, groups)
         del self._target
         self.steps_: list[Step] = []
-        must = np.zeros(len(units), bool)
-        must[units.find(self._included())] = True
-        size = self._fix_size(len(units))
+        must = np.zeros(len(feature_groups), bool)
+        must[feature_groups.find(self._included())] = True
+        size = self._fix_size(len(feature_groups))
         if size is not None and size < must.sum():
-            raise ValueError(f"include names {must.sum()} units, but n_features_to_select is {size}")
-        walk = _Walk(loss, units, score, self._note)
+            raise ValueError(
+                f"include names {must.sum()} features or groups, but n_features_to_select is {size}"
+            )
+        walk = _Walk(loss, feature_groups, score, self._note)
         order = self._search(walk, must, size)
         self.loss_curve_ = np.array([step.loss for step in self.steps_])
         self.score_curve_ = np.array([step.score for step in self.steps_])
-        return self._choose(units, order, int(walk.chosen.sum()))
+        return self._choose(feature_groups, order, int(walk.chosen.sum()))
 
     def _included(self) -> Any:
         """Return `include`, the names of the columns of a data frame as their numbers."""
@@ -105,7 +91,7 @@ class _Search(SetSelector, EstimatorSelector):
             self.callback(step)
 
     def _search(self, walk: _Walk, must: np.ndarray, size: int | None) -> np.ndarray:
-        """Walk to the set, and return all units, best first, those of the set before the others."""
+        """Walk to the set, and return all groups, best first, those of the set before the others."""
         raise NotImplementedError
 
 
@@ -133,12 +119,14 @@ class _Price:
 
 
 class _Walk:
-    """A set of units that grows or shrinks by one at a time."""
+    """A set of feature groups that grows or shrinks by one at a time."""
 
-    def __init__(self, loss: Any, units: Units, score: _Price, note: Callable[[Step], None]) -> None:
+    def __init__(
+        self, loss: Any, feature_groups: FeatureGroups, score: _Price, note: Callable[[Step], None]
+    ) -> None:
         """Start from the empty set."""
-        self.loss, self.units, self.score, self.note = loss, units, score, note
-        self.chosen = np.zeros(len(units), bool)
+        self.loss, self.feature_groups, self.score, self.note = loss, feature_groups, score, note
+        self.chosen = np.zeros(len(feature_groups), bool)
         self.value = np.inf
 
     def begin(self, chosen: np.ndarray) -> None:
@@ -148,7 +136,7 @@ class _Walk:
         self._arrive(None, loss)
 
     def _features(self, chosen: np.ndarray) -> np.ndarray:
-        return np.flatnonzero(chosen[self.units.of_feature])
+        return np.flatnonzero(chosen[self.feature_groups.of_feature])
 
     def _arrive(self, label: Any, loss: float) -> None:
         n = int(self._features(self.chosen).size)
@@ -159,18 +147,18 @@ class _Walk:
         """Return the loss and the score after the flip of each candidate."""
         losses, scores = np.empty(candidates.size), np.empty(candidates.size)
         n = self._features(self.chosen).size
-        for c, unit in enumerate(candidates):
-            members = self.units.members[unit]
-            sign = -1 if self.chosen[unit] else 1
+        for c, group in enumerate(candidates):
+            members = self.feature_groups.members[group]
+            sign = -1 if self.chosen[group] else 1
             losses[c] = self.loss.after(members, sign)
             scores[c] = self.score(losses[c], n + sign * members.size)
         return losses, scores
 
-    def take(self, unit: int, loss: float) -> None:
-        """Add a unit, or remove it if it is in."""
-        self.loss.change(self.units.members[unit], -1 if self.chosen[unit] else 1)
-        self.chosen[unit] = not self.chosen[unit]
-        self._arrive(self.units.labels[unit].item(), loss)
+    def take(self, group: int, loss: float) -> None:
+        """Add a feature group, or remove it if it is in."""
+        self.loss.change(self.feature_groups.members[group], -1 if self.chosen[group] else 1)
+        self.chosen[group] = not self.chosen[group]
+        self._arrive(self.feature_groups.labels[group].item(), loss)
 
 
 class ForwardSelection(_Search):
@@ -208,8 +196,6 @@ class ForwardSelection(_Search):
     discrete_target : "auto" or bool
         Whether the target is a class, which gives soft kNN one output per class. "auto": all but floating-point
         numbers are classes.
-    feature_groups : array of labels, optional
-        Features with the same label are added or removed together.
 
     Attributes
     ----------
@@ -222,12 +208,14 @@ class ForwardSelection(_Search):
     --------
     >>> X = np.random.default_rng(0).random((150, 8))
     >>> selector = ForwardSelection(penalty=0.02).fit(X, X[:, 2] + X[:, 5])
-    >>> selector.get_support(indices=True), [step.unit for step in selector.steps_]
+    >>> selector.get_support(indices=True), [step.group for step in selector.steps_]
     (array([2, 5]), [None, 5, 2])
     """
 
+    name, label = "forward", "forward selection"
+    citation, origin = WORKS["navot2006"], "Navot 2006, 4.3; price: He 2021"
+    color, marker = "olive", "d"
     cost = "m² N per step; m² memory"
-    reference = "Navot 2006, 4.3; price: He 2021"
 
     def _search(self, walk: _Walk, must: np.ndarray, size: int | None) -> np.ndarray:
         walk.begin(must)
@@ -257,8 +245,10 @@ class BackwardElimination(_Search):
     array([2, 4])
     """
 
+    name, label = "backward", "backward elimination"
+    citation, origin = WORKS["kohavi1997"], "Kohavi & John 1997; price: He 2021"
+    color, marker, line = "olive", "d", "--"
     cost = "m² N per step, N steps; m² memory"
-    reference = "Kohavi & John 1997; price: He 2021"
 
     def _search(self, walk: _Walk, must: np.ndarray, size: int | None) -> np.ndarray:
         walk.begin(np.ones(must.size, bool))

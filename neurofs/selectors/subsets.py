@@ -3,8 +3,8 @@
 A model keeps a state for each set in hand and answers:
 
     start()                        the state of the empty set
-    grow(state, unit)              the state with a unit (a feature, or a group of them) more
-    try_units(state, units)        the loss with each unit added, on the rows that the search ranks by
+    grow(state, group)             the state with a feature group more
+    try_groups(state, tried)       the loss with each of these groups added, on the rows that the search ranks by
     measure(state)                 the loss of the set itself, on training and on held-out rows
 
 `LeastSquares`, `Neighbors` and `Logistic` go from a set to the next without fitting anew; `AnyEstimator` fits
@@ -21,9 +21,10 @@ from scipy.linalg import solve_triangular
 from sklearn.base import clone, is_classifier
 
 from neurofs.features.samples import Samples
+from neurofs.metric.neighbors import allowed_pairs
 from neurofs.selectors import loops_beam
-from neurofs.selectors.targets import allowed_pairs, check_neighbors
-from neurofs.selectors.units import Units
+from neurofs.selectors.feature_groups import FeatureGroups
+from neurofs.selectors.parameters import check_neighbors
 
 __all__ = ["AnyEstimator", "Cut", "LeastSquares", "Logistic", "Neighbors", "SubsetModel"]
 
@@ -44,7 +45,7 @@ class Cut:
     n_classes: int  #: 0 for a continuous target
     train: Samples
     groups: Any  #: trial of each training row
-    units: Units
+    feature_groups: FeatureGroups
     rank_held_out: bool  #: whether a search ranks sets by held-out rows, and not by training rows
 
     def columns(self) -> tuple[np.ndarray, np.ndarray]:
@@ -61,26 +62,26 @@ class SubsetModel:
     """Base of the models; a child gives `_grow_one`, `_try_one` and the rest for single features."""
 
     def __init__(self, cut: Cut) -> None:
-        self.cut, self.members = cut, cut.units.members
-        self._single = len(cut.units) == cut.X.shape[1]
+        self.cut, self.members = cut, cut.feature_groups.members
+        self._single = len(cut.feature_groups) == cut.X.shape[1]
         self._feature = np.array([m[0] for m in self.members])
 
     def start(self) -> Any:
         """Return the state of the empty set."""
         raise NotImplementedError
 
-    def grow(self, state: Any, unit: int) -> Any:
-        """Return the state with a unit more."""
-        for f in self.members[unit]:
+    def grow(self, state: Any, group: int) -> Any:
+        """Return the state with a feature group more."""
+        for f in self.members[group]:
             state = self._grow_one(state, int(f))
         return state
 
-    def try_units(self, state: Any, units: np.ndarray) -> np.ndarray:
-        """Return the loss after each of `units`, single features all at once."""
+    def try_groups(self, state: Any, tried: np.ndarray) -> np.ndarray:
+        """Return the loss after each of the groups `tried`, single features all at once."""
         if self._single:
-            return self._try_one(state, self._feature[units])
+            return self._try_one(state, self._feature[tried])
         at = 1 if self.cut.rank_held_out else 0
-        return np.array([self.measure(self.grow(state, int(unit)))[at] for unit in units])
+        return np.array([self.measure(self.grow(state, int(group)))[at] for group in tried])
 
     def measure(self, state: Any) -> tuple[float, float]:
         """Return the loss on training and on held-out rows."""

@@ -1,8 +1,7 @@
-"""Classes as targets: labels in, whole numbers out, for selectors too; and what a fit may ask of its neighbors."""
+"""Targets of selectors: values at variance 1, and classes, labels in and whole numbers out."""
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,23 +9,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from neurofs.features.samples import Samples
-from neurofs.metric import neighbors
 from neurofs.selectors.base import Selector
 
 __all__ = [
     "ClassSelector",
     "EitherSelector",
     "EstimatorSelector",
-    "allowed_pairs",
     "check_classes",
-    "check_neighbors",
-    "check_pairs",
     "encode_classes",
     "is_discrete",
     "one_hot",
+    "standardize",
 ]
-
-MAX_TABLE = 12_000  # rows up to which a table of all distances is kept in memory
 
 
 class ClassSelector(Selector):
@@ -50,7 +44,7 @@ class EitherSelector(Selector):
     """A selector of values and of classes, as `discrete_target` says; `_weigh` gets classes as 0, 1, …"""
 
     target = "continuous or classes"
-    discrete_target: Any = "auto"
+    discrete_target = "auto"  # a parameter of each such selector, at a place of its own
 
     def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
         if not is_discrete(y, self.discrete_target):
@@ -114,35 +108,9 @@ def one_hot(codes: np.ndarray, n_classes: int) -> np.ndarray:
     return np.eye(n_classes)[codes]
 
 
-def check_neighbors(n_neighbors: Any, n_samples: int, default: int) -> int:
-    """Return k: `default`, as far as there are rows, for "auto"; a number beyond the rows is refused."""
-    if isinstance(n_neighbors, str) and n_neighbors == "auto":
-        return max(1, min(default, n_samples - 1))
-    if not isinstance(n_neighbors, Integral) or isinstance(n_neighbors, bool) or int(n_neighbors) < 1:
-        raise ValueError(f"n_neighbors must be 'auto' or a whole number above 0; found {n_neighbors!r}")
-    if int(n_neighbors) >= n_samples:
-        raise ValueError(
-            f"n_neighbors = {n_neighbors} needs at least {int(n_neighbors) + 1} samples; found {n_samples}"
-        )
-    return int(n_neighbors)
-
-
-def check_pairs(samples: Samples, groups: Any, exclude: str) -> None:
-    """Refuse samples of which no two may be neighbors; as a rule the first row has one already."""
-    span, trial = neighbors.exclusion_span(samples, exclude), neighbors.loo_groups(groups, len(samples))
-    for i in range(len(samples)):
-        if ((trial != trial[i]) & (np.abs(samples.starts - samples.starts[i]) >= span)).any():
-            return
-    raise ValueError("no row has a neighbor: every other row overlaps it or is of its group")
-
-
-def allowed_pairs(samples: Samples, groups: Any, exclude: str, who: str) -> np.ndarray:
-    """Return which pairs of rows may be neighbors, (rows, rows); too many rows for such a table are refused."""
-    if len(samples) > MAX_TABLE:
-        raise ValueError(
-            f"{who} keeps a table of all distances, for at most {MAX_TABLE} samples; found {len(samples)}. "
-            "Fit it to a part of the rows."
-        )
-    trial, starts = neighbors.loo_groups(groups, len(samples)), samples.starts
-    apart = np.abs(starts[:, None] - starts) >= neighbors.exclusion_span(samples, exclude)
-    return apart & (trial[:, None] != trial)
+def standardize(Y: np.ndarray) -> np.ndarray:
+    """Return columns at mean 0 and variance 1; a constant one stays 0."""
+    Y = Y / np.maximum(np.abs(Y).max(axis=0), np.finfo(float).tiny)
+    Y = Y - Y.mean(axis=0)
+    sd = Y.std(axis=0)
+    return np.ascontiguousarray(np.where(sd > 1e-12, Y / np.where(sd > 1e-12, sd, 1.0), 0.0))

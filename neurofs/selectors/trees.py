@@ -26,8 +26,8 @@ from neurofs.features.samples import Samples
 from neurofs.features.splits import BlockedKFold
 from neurofs.metric import neighbors
 from neurofs.selectors.base import SetSelector
+from neurofs.selectors.feature_groups import FeatureGroups
 from neurofs.selectors.targets import ClassSelector
-from neurofs.selectors.units import Units
 
 __all__ = ["EBFS", "Round", "split_rows"]
 
@@ -38,14 +38,15 @@ ALIKE = 1e-12  # difference below which two h are the same
 
 @dataclass(frozen=True)
 class Round:
-    """One round of EBFS, as kept in `rounds_`: a set, how well trees predict with it, and h of its units."""
+    """One round of EBFS, as kept in `rounds_`: a set of groups, how well trees predict with it, and their h."""
 
-    units: np.ndarray  #: features, or groups of them, by number
+    feature_groups: np.ndarray  #: features, or groups of them, by number
     accuracy: float  #: mean over the folds
-    h: np.ndarray  #: for each of `units`
+    h: np.ndarray  #: of each
     ccp_alpha: float  #: strength of pruning
 
 
+@dataclass(eq=False, repr=False)
 class EBFS(SetSelector, ClassSelector):
     """EBFS: remove the features that trees test on the way to wrong answers more than to right ones.
 
@@ -82,39 +83,34 @@ class EBFS(SetSelector, ClassSelector):
     array([1, 4])
     """
 
+    name, label = "ebfs", "EBFS"
+    origin = "On Induction (thesis), chapter 2"
+    color, marker = "olive", ">"
     cost = "v trees per round, at most N rounds"
-    reference = "On Induction (thesis), chapter 2"
 
-    def __init__(
-        self,
-        n_features_to_select: Any = None,
-        ccp_alpha: Any = 0.0,
-        cv: int = 10,
-        tolerance: float = 0.05,
-        random_state: Any = None,
-        *,
-        feature_groups: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.ccp_alpha = ccp_alpha
-        self.cv = cv
-        self.tolerance = tolerance
-        self.random_state = random_state
-        self.feature_groups = feature_groups
+    ccp_alpha: Any = 0.0
+    cv: int = 10
+    tolerance: float = 0.05
+    random_state: Any = None
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         self._check_settings()
         rng = check_random_state(self.random_state)
-        units, codes = Units(self.feature_groups, samples.n_features), Y[:, 0].astype(np.int64)
+        feature_groups, codes = (
+            FeatureGroups(self.feature_groups, samples.n_features),
+            Y[:, 0].astype(np.int64),
+        )
         folds = split_rows(samples, codes, groups, self.cv, rng)
         forest = _Forest(
-            np.asarray(samples), codes, folds, units, self.ccp_alpha, int(rng.randint(2**31 - 1))
+            np.asarray(samples), codes, folds, feature_groups, self.ccp_alpha, int(rng.randint(2**31 - 1))
         )
-        self.rounds_ = self._eliminate(forest, len(units))
+        self.rounds_ = self._eliminate(forest, len(feature_groups))
         self.accuracy_curve_ = np.array([r.accuracy for r in self.rounds_])
         best = max(reversed(self.rounds_), key=lambda r: r.accuracy)
-        order = _order_units(self.rounds_, len(units))  # the set of each round is a beginning of it
-        return self._choose(units, order, self._fix_size(len(units)) or len(best.units))
+        order = _order_groups(self.rounds_, len(feature_groups))  # the set of each round is a beginning of it
+        return self._choose(
+            feature_groups, order, self._fix_size(len(feature_groups)) or len(best.feature_groups)
+        )
 
     def _check_settings(self) -> None:
         if not isinstance(self.cv, Integral) or self.cv < 2:
@@ -125,28 +121,28 @@ class EBFS(SetSelector, ClassSelector):
         if not number and self.ccp_alpha != "auto":
             raise ValueError(f"ccp_alpha must be 'auto' or a number of at least 0; found {self.ccp_alpha!r}")
 
-    def _eliminate(self, forest: _Forest, n_units: int) -> list[Round]:
-        """Remove the units of lowest h until all would go, accuracy falls, or the wanted size is reached."""
-        fixed = self._fix_size(n_units)
-        rounds = [forest.explain(np.arange(n_units))]
-        while len(rounds[-1].units) > (fixed or 1):
+    def _eliminate(self, forest: _Forest, n_groups: int) -> list[Round]:
+        """Remove the groups of lowest h until all would go, accuracy falls, or the wanted size is reached."""
+        fixed = self._fix_size(n_groups)
+        rounds = [forest.explain(np.arange(n_groups))]
+        while len(rounds[-1].feature_groups) > (fixed or 1):
             last = rounds[-1]
             stay = last.h > last.h.min() + ALIKE
             if not stay.any():
                 break
-            rounds.append(forest.explain(last.units[stay]))
+            rounds.append(forest.explain(last.feature_groups[stay]))
             best = max(r.accuracy for r in rounds)
             if fixed is None and rounds[-1].accuracy < best - self.tolerance:
                 break
         return rounds
 
 
-def _order_units(rounds: list[Round], n_units: int) -> np.ndarray:
-    """Return all units, best first: by the last round they were in, then by their sum of h."""
-    last, total = np.zeros(n_units, np.int64), np.zeros(n_units)
+def _order_groups(rounds: list[Round], n_groups: int) -> np.ndarray:
+    """Return all feature groups, best first: by the last round they were in, then by their sum of h."""
+    last, total = np.zeros(n_groups, np.int64), np.zeros(n_groups)
     for number, r in enumerate(rounds):
-        last[r.units] = number
-        total[r.units] += r.h
+        last[r.feature_groups] = number
+        total[r.feature_groups] += r.h
     return np.lexsort((-total, -last))
 
 
@@ -169,19 +165,25 @@ def split_rows(
 
 
 class _Forest:
-    """The rows, folds and settings with which trees are grown on one set of units after the other."""
+    """The rows, folds and settings with which trees are grown on one set of feature groups after the other."""
 
     def __init__(
-        self, X: np.ndarray, codes: np.ndarray, folds: list[Any], units: Units, ccp_alpha: Any, seed: int
+        self,
+        X: np.ndarray,
+        codes: np.ndarray,
+        folds: list[Any],
+        feature_groups: FeatureGroups,
+        ccp_alpha: Any,
+        seed: int,
     ) -> None:
         """Keep them."""
-        self.X, self.codes, self.folds, self.units = X, codes, folds, units
+        self.X, self.codes, self.folds, self.feature_groups = X, codes, folds, feature_groups
         self.ccp_alpha, self.seed = ccp_alpha, seed
 
     def explain(self, chosen: np.ndarray) -> Round:
-        """Return the accuracy and h of the units `chosen`, at the best pruning if it is to be found."""
-        features = np.concatenate([self.units.members[u] for u in chosen])
-        owner = np.repeat(np.arange(len(chosen)), [len(self.units.members[u]) for u in chosen])
+        """Return the accuracy and h of the groups `chosen`, at the best pruning if it is to be found."""
+        features = np.concatenate([self.feature_groups.members[u] for u in chosen])
+        owner = np.repeat(np.arange(len(chosen)), [len(self.feature_groups.members[u]) for u in chosen])
         X = self.X[:, features]
         tried = []
         for alpha in self._prunings(X):
@@ -205,15 +207,15 @@ class _Forest:
     def _one_fold(
         self, X: np.ndarray, owner: np.ndarray, train: np.ndarray, test: np.ndarray, alpha: float
     ) -> tuple[float, np.ndarray]:
-        """Return the accuracy in one fold, and the difference of the two shares for each unit."""
+        """Return the accuracy in one fold, and the difference of the two shares for each feature group."""
         tree = self._tree(alpha).fit(X[train], self.codes[train])
         right = tree.predict(X[test]) == self.codes[test]
-        tests = _tested_units(tree, X[test], owner)
+        tests = _tested_groups(tree, X[test], owner)
         return float(right.mean()), _share(tests[right]) - _share(tests[~right])
 
 
-def _tested_units(tree: DecisionTreeClassifier, X: np.ndarray, owner: np.ndarray) -> np.ndarray:
-    """Return which units are tested on the path of each row, (rows, units)."""
+def _tested_groups(tree: DecisionTreeClassifier, X: np.ndarray, owner: np.ndarray) -> np.ndarray:
+    """Return which feature groups are tested on the path of each row, (rows, feature groups)."""
     inner = np.flatnonzero(tree.tree_.children_left >= 0)
     path = tree.decision_path(X)[:, inner].astype(np.float64)
     of_node = np.zeros((len(inner), int(owner.max()) + 1))

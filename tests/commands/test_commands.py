@@ -137,7 +137,7 @@ def test_reproduce_lists_and_runs_experiments(tmp_path):
 def test_bench_refuses_unknown_names():
     result = run("bench", "nothing")
     assert result.exit_code == 2
-    assert "choose one of data, kernels" in result.stderr
+    assert "choose one of data, loops" in result.stderr
 
 
 def test_an_interrupt_while_the_program_starts_is_one_line(tmp_path):

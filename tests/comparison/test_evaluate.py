@@ -11,9 +11,7 @@ from sklearn_protocol import predict_knn, predict_ridge, rank_by_correlation, sp
 import neurofs
 from neurofs.comparison.evaluate import HOLDOUTS, run_task
 from neurofs.comparison.problem import (
-    DECODER_NAMES,
     KERNEL,
-    OWN_METRIC,
     RESULT_ROOMS,
     SPARSE,
     Problem,
@@ -22,7 +20,8 @@ from neurofs.comparison.problem import (
     task_key,
 )
 from neurofs.decoders import DECODERS
-from neurofs.decoders.base import hold_out
+from neurofs.decoders.base import Decoder
+from neurofs.features.holdouts import hold_out
 from neurofs.features.splits import overlap_audit
 from neurofs.features.tensor import build_tensor
 from neurofs.ground.config import CompareOptions, RunOptions
@@ -55,7 +54,7 @@ def test_curve_and_choice_equal_scikit_learn(output):
     y, truth = problem.targets[rows, output], problem.targets[test_rows, output]
     order = rank_by_correlation(train, y)
     found = run_task(problem, task)
-    np.testing.assert_array_equal(found.arrays["order"], order)
+    np.testing.assert_array_equal(found.order, order)
     for row in found.rows:
         kept = order[: row["n"]]
         predicted = predict_knn(train[:, kept], y, test[:, kept], 7)
@@ -90,7 +89,7 @@ def test_ridge_equals_scikit_learn_with_the_strength_that_the_hold_outs_prefer()
     task = Task("ridge", -1, 0, 0)
     train, test, rows, _ = split(problem, task)
     Y = problem.targets[rows]
-    found = run_task(problem, task).arrays["predicted:ridge"]
+    found = run_task(problem, task).predicted["ridge"]
     np.testing.assert_allclose(found, predict_ridge(problem, rows, train, Y, test), atol=2e-3 * Y.std())
 
 
@@ -137,11 +136,15 @@ def with_other_test_targets(problem, task):
     return dataclasses.replace(problem, targets=targets)
 
 
+def assert_same_arrays(one, other):
+    """Compare all that two results hold beside their rows and times."""
+    for name in vars(one).keys() - {"rows", "seconds"}:
+        np.testing.assert_equal(getattr(one, name), getattr(other, name), err_msg=name)
+
+
 def assert_nothing_learned_from_test_targets(problem, task):
     one, other = run_task(problem, task), run_task(with_other_test_targets(problem, task), task)
-    assert one.arrays.keys() == other.arrays.keys()
-    for name, values in one.arrays.items():
-        np.testing.assert_array_equal(values, other.arrays[name], err_msg=name)
+    assert_same_arrays(one, other)
     learned = ("method", "decoder", "n", "k", "beta", "weighted")
     for row, again in zip(one.rows, other.rows, strict=True):
         assert {key: row.get(key) for key in learned} == {key: again.get(key) for key in learned}
@@ -180,7 +183,10 @@ def test_no_selector_of_classes_learns_from_test_targets(selector):
     assert_nothing_learned_from_test_targets(problem, Task(selector, 0, 0, 1))
 
 
-@pytest.mark.parametrize("decoder", [name for name in DECODER_NAMES if name not in ("knn", *OWN_METRIC)])
+OWN_METRIC = [name for name, kind in DECODERS.own.items() if kind.own_metric]
+
+
+@pytest.mark.parametrize("decoder", [name for name in DECODERS.own if name not in ("knn", *OWN_METRIC)])
 def test_no_decoder_learns_from_test_targets(decoder):
     problem = make_problem(selectors=("rgs",), decoder=(decoder,), sizes=(6, 24))
     assert_nothing_learned_from_test_targets(problem, Task("rgs", 0, 0, 1))
@@ -193,8 +199,33 @@ def test_no_decoder_of_all_features_learns_from_test_targets(method):
     assert_nothing_learned_from_test_targets(problem, Task(method, -1, 0, 1))
 
 
-def test_every_decoder_by_name_exists():
-    assert set(DECODER_NAMES) - {"auto", "knn", *OWN_METRIC} <= {name.replace("_", "-") for name in DECODERS}
+class Mean(Decoder):
+    """The mean of the training targets."""
+
+    name, own_metric = "mean", "mean"
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, X, y, groups=None):
+        self.mean_ = np.mean(y, axis=0)
+        return self
+
+    def predict(self, X):
+        return np.tile(self.mean_, (len(X), 1))
+
+
+def test_any_decoder_with_a_metric_of_its_own_takes_part_without_a_selector(monkeypatch):
+    monkeypatch.setitem(DECODERS.own, "mean", Mean)
+    problem = make_problem(decoder=("knn", "mean"), selectors=("corrcoef",))
+    task = Task("mean-decoder", -1, 0, 1)
+    assert task in list_tasks(problem)
+    rows = run_task(problem, task).rows
+    assert [(row["method"], row["selector"], row["decoder"]) for row in rows] == [
+        ("mean-decoder", "mean", "mean")
+    ] * 2
+    assert all(row["r2"] <= 0 for row in rows)
+    assert not any("mean" in row["method"] for row in run_task(problem, Task("corrcoef", 0, 0, 1)).rows)
 
 
 def test_fewest_channels_are_counted_and_said():
@@ -263,6 +294,24 @@ def test_the_key_of_a_task_knows_what_touches_it():
     assert len({t.id for t in list_tasks(problem)}) == len(list_tasks(problem))
 
 
+def test_the_key_of_a_task_knows_the_version_of_a_plug_in(monkeypatch):
+    problem = make_problem(selectors=("rgs", "sks"), decoder=("knn", "svr", "kernel-rgs"))
+    tasks = [Task("rgs", 0, 0, 0), Task("sks", 0, 0, 0), Task(KERNEL, -1, 0, 0), Task("null", 0, 0, 0)]
+
+    def find_changed(registry, name):
+        keys = []
+        for version in "12":
+            monkeypatch.setattr(registry, "package", lambda n, v=version: f"labkit {v}" if n == name else "")
+            keys.append([task_key(problem, task) for task in tasks])
+        monkeypatch.undo()
+        return [before != after for before, after in zip(*keys, strict=True)]
+
+    assert find_changed(SELECTORS, "rgs") == [True, False, False, True]
+    assert find_changed(SELECTORS, "sks") == [False, True, False, False]
+    assert find_changed(DECODERS, "svr") == [True, True, False, False]
+    assert find_changed(DECODERS, "kernel-rgs") == [False, False, True, False]
+
+
 def test_the_version_of_the_code_covers_all_that_evaluate_imports():
     code = "import sys, neurofs.comparison.evaluate; print(*(m for m in sys.modules if m.startswith('neurofs.')))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
@@ -277,5 +326,4 @@ def test_results_do_not_depend_on_what_ran_before():
     run_task(problem, Task("random", 0, 0, 0))
     again = run_task(problem, task)
     assert first.rows == again.rows
-    for name, values in first.arrays.items():
-        np.testing.assert_array_equal(values, again.arrays[name])
+    assert_same_arrays(first, again)

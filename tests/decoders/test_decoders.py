@@ -6,20 +6,27 @@ from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR as SklearnSVR
 
-from neurofs.decoders import DECODERS, SVR, GradientBoosting, Kalman, Ridge, WienerCascade
-from neurofs.decoders.base import Holdout, best_by_turns, best_of_all, hold_out
-from neurofs.decoders.nearest import KernelRidgeMetric, LocalLinear, MetricAverage, SoftKNN
+from neurofs.decoders import DECODERS
+from neurofs.decoders.base import best_by_turns, best_of_all
+from neurofs.decoders.kalman import Kalman
+from neurofs.decoders.kernel_ridge import KernelRidgeMetric
+from neurofs.decoders.libraries import SVR, GradientBoosting
+from neurofs.decoders.linear import Ridge, WienerCascade
+from neurofs.decoders.nearest import LocalLinear, SoftKNN
+from neurofs.decoders.preferred import MetricAverage
+from neurofs.features.holdouts import Holdout, hold_out
 from neurofs.features.samples import Samples
 from neurofs.features.splits import overlap_audit
 
 FAST = {
-    "gradient_boosting": {"max_trees": 20, "library": "sklearn"},
+    "gradient-boosting": {"max_trees": 20, "library": "sklearn"},
     "mlp": {"max_epochs": 3, "hidden": (8,)},
-    "local_linear": {"n_neighbors": 40, "beta": 0.25},
+    "local-linear": {"n_neighbors": 40, "beta": 0.25},
 }
 
 
-SINGLE = [name for name in DECODERS if name != "average"]  # the mean of three of the others
+TUNED = [name for name, kind in DECODERS.own.items() if not kind.own_metric]
+SINGLE = [name for name in TUNED if name not in ("average", "auto")]  # these are made of three of the others
 
 
 def make(name):
@@ -59,7 +66,7 @@ def test_samples_and_their_rows_as_an_array_agree(name, session):
     np.testing.assert_allclose(by_array.predict(np.asarray(samples)[205:]), by_samples, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", DECODERS)
+@pytest.mark.parametrize("name", TUNED)
 def test_decodes_a_session_and_keeps_the_shape_of_the_target(name, session):
     samples, y = session
     both = make(name).fit(samples[:200], y[:200]).predict(samples[205:])
@@ -67,7 +74,7 @@ def test_decodes_a_session_and_keeps_the_shape_of_the_target(name, session):
     assert both.shape == (53, 2)
     assert one.shape == (53,)
     assert np.isfinite(both).all()
-    if name not in ("mlp", "gradient_boosting"):  # kept too small here to be good
+    if name not in ("mlp", "gradient-boosting"):  # kept too small here to be good
         assert np.corrcoef(one, y[205:, 0])[0, 1] > 0.5
 
 
@@ -129,6 +136,15 @@ def test_settings_can_be_cloned_and_input_is_checked(name, session):
         decoder.fit(samples[:50], y[:50], feature_weights=-np.ones(18))
     with pytest.raises(ValueError, match="18 features"):
         decoder.fit(samples[:100], y[:100]).predict(np.zeros((3, 4)))
+
+
+def test_every_decoder_says_what_it_is():
+    for name, kind in DECODERS.own.items():
+        assert kind.name == name
+        assert kind.label
+        assert kind.cost
+        assert kind.citation or kind.origin
+    assert len({kind.label for kind in DECODERS.own.values()}) == len(DECODERS.own)
 
 
 # ------------------------------------------------------------------------------------ each against its peer
@@ -200,7 +216,7 @@ def test_rational_kernel_with_a_linear_part_equals_its_formula(cloud):
 def test_kernel_ridge_uses_no_more_rows_than_allowed(cloud):
     X, y = cloud
     decoder = KernelRidgeMetric(width=1, ridge=0.1, max_rows=40).fit(X, y)
-    assert decoder.parts_[0].dual.shape == (40, 2)
+    assert decoder.parts_[0].model[1].dual.shape == (40, 2)
 
 
 def test_average_is_the_mean_of_its_members(session):
@@ -348,7 +364,9 @@ def test_more_noise_asks_for_more_neighbors():
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(400, 1))
     clean = np.sin(6 * X[:, 0])
-    few, many = (SoftKNN().fit(X, clean + sd * rng.normal(size=400)).parts_[0].chosen["k"] for sd in (0, 1))
+    few, many = (
+        SoftKNN().fit(X, clean + sd * rng.normal(size=400)).parts_[0].chosen["n_neighbors"] for sd in (0, 1)
+    )
     assert few <= 8
     assert many >= 40
 

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from neurofs.decoders.kernel_model import KernelModel
-from neurofs.decoders.kernel_rgs import KernelRGSDecoder, count_model_rows, needed_memory
+from neurofs.decoders.kernel_rgs import KernelModel, KernelRGSDecoder, count_model_rows, needed_memory
 from neurofs.experiments.reproduce.planted import draw, found
 from neurofs.features.samples import Samples
 from neurofs.metric.learning import (
@@ -21,7 +20,7 @@ from neurofs.metric.learning import (
     sort_rows,
 )
 from neurofs.selectors.kernel_rgs import KernelRGS, find_start, weigh_by_rgs
-from neurofs.selectors.rgs import standardised
+from neurofs.selectors.targets import standardize
 
 
 @parametrize_with_checks([KernelRGS(n_steps=3)])
@@ -139,7 +138,7 @@ def test_directions_are_further_coordinates():
 
 def test_directions_begin_short_and_where_samples_and_targets_vary_together():
     samples, y = windows(400)
-    Y = standardised(y[:, None])
+    Y = standardize(y[:, None])
     begun = learn_metric(samples, Y, None, np.random.default_rng(0), mixed=False, n_directions=2, n_steps=0)
     Z = begun.transform(samples)
     np.testing.assert_allclose(np.var(Z[:, 20:], axis=0), 0.3**2 * 0.5 / 2, rtol=1e-4)
@@ -167,7 +166,7 @@ def test_the_prediction_is_the_mean_of_two_models():
 
 def test_a_model_solves_its_equations():
     samples, y = windows(120)
-    Y = standardised(y[:, None])
+    Y = standardize(y[:, None])
     metric = learn_metric(samples, Y, None, np.random.default_rng(0), mixed=False, n_directions=2, n_steps=5)
     model = KernelModel(metric, 0.3, samples).fit(samples, Y, keep_factor=True)
     Z = metric.transform(samples).astype(np.float64)
@@ -183,7 +182,7 @@ def test_a_model_solves_its_equations():
 
 def test_landmarks_solve_their_equations():
     samples, y = windows(300)
-    Y = standardised(y[:, None])
+    Y = standardize(y[:, None])
     metric = learn_metric(samples, Y, None, np.random.default_rng(0), n_steps=5)
     model = KernelModel(metric, 0.3, samples[:80]).fit(samples, Y, keep_factor=True)
     Z = metric.transform(samples).astype(np.float64)
@@ -298,7 +297,6 @@ def test_memory_is_counted_before_the_work(monkeypatch):
     with pytest.raises(ValueError, match=r"needs at least \d+ MB for 396 samples of 20 features"):
         KernelRGSDecoder(memory_limit=1e6).fit(samples, y)
     monkeypatch.setattr("neurofs.decoders.kernel_rgs.CHOOSING_ROWS", 100)
-    monkeypatch.setattr("neurofs.decoders.kernel_model.CHOOSING_ROWS", 100)
     few = KernelRGSDecoder(memory_limit=4e6, n_rows=100, n_steps=5, random_state=0).fit(samples, y)
     assert 100 <= len(few._first.rows) < len(samples)
     assert np.isfinite(few.predict(samples)).all()
@@ -323,7 +321,6 @@ def test_the_count_of_memory_holds(n_samples, n_model, monkeypatch):
 def test_long_and_very_wide_data(m, n, monkeypatch):
     monkeypatch.setattr("neurofs.decoders.kernel_rgs.LANDMARKS", 300)
     monkeypatch.setattr("neurofs.decoders.kernel_rgs.CHOOSING_ROWS", 400)
-    monkeypatch.setattr("neurofs.decoders.kernel_model.CHOOSING_ROWS", 400)
     X = np.random.default_rng(0).normal(size=(m, n)).astype(np.float32)
     y = np.sin(X[:, 0]) + X[:, 1]
     decoder = KernelRGSDecoder(random_state=0, n_steps=10, n_rows=200).fit(X, y)
@@ -358,7 +355,7 @@ def test_the_search_begins_where_rgs_and_pairs_suggest():
     samples, y = windows(150)
     begun = KernelRGS(random_state=0, n_steps=0).fit(samples, y)
     rng = np.random.default_rng(np.random.RandomState(0).randint(2**31))
-    start = find_start(samples, standardised(y[:, None]), None, rng)
+    start = find_start(samples, standardize(y[:, None]), None, rng)
     expected = np.maximum(start, 0.05 * np.sqrt(np.mean(start**2)))
     np.testing.assert_allclose(begun.weights_, expected / expected.max())
     np.testing.assert_array_equal(begun.order_, np.argsort(-begun.weights_, kind="stable"))
@@ -368,7 +365,7 @@ def test_the_search_begins_where_rgs_and_pairs_suggest():
 
 def test_the_best_of_several_starts_is_taken():
     samples, y = windows(400)
-    Y, rng = standardised(y[:, None]), np.random.default_rng(0)
+    Y, rng = standardize(y[:, None]), np.random.default_rng(0)
     true = np.full(20, 0.05)
     true[[feature(2, 1), feature(0, 2), feature(1, 0)]] = 1.0
     wrong = true[::-1].copy()
@@ -381,7 +378,7 @@ def test_the_best_of_several_starts_is_taken():
 
 def test_pairs_that_rgs_misses_are_found():
     X, y = draw("mixed", 301)
-    rgs = weigh_by_rgs(Samples.from_array(X), standardised(y[:, None]), None, np.random.default_rng(301))
+    rgs = weigh_by_rgs(Samples.from_array(X), standardize(y[:, None]), None, np.random.default_rng(301))
     assert found(rgs) < 20
     assert found(KernelRGS(random_state=301).fit(X, y).weights_) == 20
 

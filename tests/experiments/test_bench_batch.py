@@ -12,7 +12,7 @@ from neurofs.running.executors import Processes
 def test_a_short_task_sleeps_and_returns_its_number():
     (number, result), *_ = Processes(1).run(batch.work_briefly, 0.0, [3])
     assert number == 3
-    assert np.array_equal(result.arrays["weights"], np.full(6400, 3, np.float32))
+    assert np.array_equal(result.weights, np.full(6400, 3, np.float32))
 
 
 def test_time_and_memory_are_measured():

@@ -1,14 +1,19 @@
 """The benchmark measures what it says: its rival forms compute the same. No test asserts a time."""
 
+import os
+import subprocess
+import time
+
 import numba
 import numpy as np
 import pytest
 
-from neurofs.experiments.bench import kernels as speed
+from neurofs.experiments.bench import loops as speed
+from neurofs.experiments.bench.meters import MemoryMeter, run_alone
 from neurofs.experiments.bench.peers import PEERS, measure_peers
 
 pytestmark = pytest.mark.skipif(
-    bool(numba.config.DISABLE_JIT), reason="slow uncompiled; test_kernels checks the kernels that way"
+    bool(numba.config.DISABLE_JIT), reason="slow uncompiled; tests/metric checks the loops that way"
 )
 
 
@@ -48,3 +53,19 @@ def test_missing_peers_are_skipped_by_name(monkeypatch):
     rows = list(measure_peers())
     assert len(rows) == len(PEERS)
     assert all(row.figure.startswith("skipped: ") and row.met is None for row in rows)
+
+
+def test_the_memory_meter_sees_what_is_used_and_given_back():
+    meter = MemoryMeter()
+    np.ones(8_000_000).sum()
+    assert 60e6 < meter.read() < 200e6
+
+
+def test_a_function_runs_alone_on_one_thread_and_says_why_it_failed():
+    assert run_alone(os.getpid) != os.getpid()
+    assert run_alone(os.getenv, "OMP_NUM_THREADS") == "1"
+    with pytest.raises(subprocess.CalledProcessError) as caught:
+        run_alone(speed.make_session, "many")
+    assert "TypeError" in caught.value.stderr
+    with pytest.raises(subprocess.TimeoutExpired):
+        run_alone(time.sleep, 60, timeout=0.1)

@@ -3,37 +3,37 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import Ridge as SklearnRidge
 
-from neurofs.decoders.base import hold_out
 from neurofs.decoders.kernel_rgs import KernelRGSDecoder
 from neurofs.experiments.bench import league
-from neurofs.experiments.bench.league import ROWS, coverage, run_league, run_problem
+from neurofs.experiments.bench.league import ROWS, coverage, run_league, run_session
 from neurofs.experiments.bench.league_table import (
     GOALS,
     KERNEL_RGS,
     RIVALS,
     league_rows,
     render_league,
-    summarise,
+    summarize,
 )
-from neurofs.experiments.bench.recordings import RECORDINGS, Problem
+from neurofs.experiments.bench.recordings import RECORDINGS, Session
+from neurofs.features.holdouts import hold_out
 from neurofs.features.samples import Samples
 from neurofs.ground.errors import UsageError
 
 
 @pytest.fixture(scope="module")
-def problem():
+def session():
     """200 bins of 8 channels, four of which follow a velocity; 2 lags."""
     rng = np.random.default_rng(0)
     velocity = np.column_stack([np.sin(np.arange(200) / 6), np.cos(np.arange(200) / 9)])
     tuning = np.hstack([rng.normal(size=(2, 4)), np.zeros((2, 4))])
     samples = Samples.from_counts(rng.poisson(np.exp(1.5 + velocity @ tuning)), n_lags=2)
-    return Problem("simulated", samples, velocity[1:], ("x", "y"), n_channels=8)
+    return Session("simulated", samples, velocity[1:], ("x", "y"), n_channels=8)
 
 
 @pytest.fixture(scope="module")
-def scores(problem):
+def scores(session):
     rows = [*(set(GOALS) - set(KERNEL_RGS)), "ridge", "Kalman", "kNN on best n by correlation"]
-    return run_problem(problem, rows, report=lambda line: None)
+    return run_session(session, rows, report=lambda line: None)
 
 
 def test_scores_are_tidy_and_nothing_overlaps(scores):
@@ -72,7 +72,7 @@ def test_the_best_row_with_weights_meets_the_network(scores):
 def test_seeds_are_averaged_and_their_spread_is_told(scores):
     ridge = scores[scores["decoder"] == "ridge"]
     seeds = pd.concat([ridge.assign(seed=seed, r2=ridge["r2"] + 0.01 * seed) for seed in range(3)])
-    row = summarise(seeds).loc[("ridge", "simulated")]
+    row = summarize(seeds).loc[("ridge", "simulated")]
     assert row.r2 == pytest.approx(ridge["r2"].mean() + 0.01)
     assert row.spread == pytest.approx(0.01)
     runs = ridge.drop_duplicates("fold")
@@ -81,7 +81,7 @@ def test_seeds_are_averaged_and_their_spread_is_told(scores):
     assert "±" not in render_league(scores)
 
 
-def test_a_row_with_seeds_runs_once_for_each(problem, monkeypatch):
+def test_a_row_with_seeds_runs_once_for_each(session, monkeypatch):
     class Constant:
         def __init__(self, seed):
             self.seed = seed
@@ -93,7 +93,7 @@ def test_a_row_with_seeds_runs_once_for_each(problem, monkeypatch):
             return np.tile(self.mean, (len(X), 1))
 
     monkeypatch.setitem(ROWS, "ridge", league.Entry(lambda p, seed: Constant(seed), n_seeds=3))
-    scores = run_problem(problem, ["ridge"], report=lambda line: None)
+    scores = run_session(session, ["ridge"], report=lambda line: None)
     assert scores["seed"].tolist() == [0, 0, 1, 1, 2, 2] * 5
     assert scores.groupby("seed")["r2"].mean().is_monotonic_decreasing
 
@@ -108,18 +108,18 @@ def test_time_and_coverage_are_compared(scores):
     assert rows["chewie: LSTM, 95 % intervals cover"].met
 
 
-def test_only_decoders_with_deviations_have_a_coverage(problem, scores, monkeypatch):
+def test_only_decoders_with_deviations_have_a_coverage(session, scores, monkeypatch):
     assert scores["coverage"].isna().all()
     monkeypatch.setitem(ROWS, "kernel RGS", league.Entry(lambda p, seed: KernelRGSDecoder(n_steps=3)))
-    ours = run_problem(problem, ["kernel RGS"], report=lambda line: None)
+    ours = run_session(session, ["kernel RGS"], report=lambda line: None)
     assert ours["coverage"].between(0.5, 1).all()
     truth = np.zeros((4, 2))
     predicted = np.array([[0.0, 1.0], [0.0, 1.0], [2.0, 3.0], [0.0, 0.0]])
     np.testing.assert_array_equal(coverage(truth, predicted, np.ones((4, 2))), [0.75, 0.75])
 
 
-def test_folds_in_processes_of_their_own_score_alike(problem, scores):
-    alike = run_problem(problem, ["ridge", "Kalman"], n_jobs=2, report=lambda line: None)
+def test_folds_in_processes_of_their_own_score_alike(session, scores):
+    alike = run_session(session, ["ridge", "Kalman"], n_jobs=2, report=lambda line: None)
     alone = scores[scores["decoder"].isin(["ridge", "Kalman"])].reset_index(drop=True)
     pd.testing.assert_frame_equal(
         alike[["decoder", "fold", "seed", "output", "r2"]], alone[alike.columns[1:6]]
@@ -134,7 +134,7 @@ def test_table_puts_the_best_first(scores):
     assert lines[-1].startswith(means.idxmin())
 
 
-def test_order_by_correlation(problem):
+def test_order_by_correlation(session):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 6))
     X[:, 2] = 1
@@ -144,17 +144,17 @@ def test_order_by_correlation(problem):
     np.testing.assert_array_equal(order, np.argsort(r)[::-1])
 
 
-def test_a_missing_library_is_told_by_name(problem, monkeypatch):
+def test_a_missing_library_is_told_by_name(session, monkeypatch):
     monkeypatch.setattr(league, "find_spec", lambda name: None)
     lines = []
-    scores = run_problem(problem, ["LSTM", "ridge"], report=lines.append)
+    scores = run_session(session, ["LSTM", "ridge"], report=lines.append)
     assert lines[0] == "LSTM is skipped: torch is not installed"
     assert set(scores["decoder"]) == {"ridge"}
 
 
-def test_unknown_names_are_explained(problem):
+def test_unknown_names_are_explained(session):
     with pytest.raises(UsageError, match="no row named 'magic'; known are RGS"):
-        run_problem(problem, ["magic"])
+        run_session(session, ["magic"])
     with pytest.raises(UsageError, match="no recording named 'other'"):
         run_league(["other"])
 
@@ -169,26 +169,26 @@ def test_every_promise_is_a_row():
     assert all(set(goals) == set(RECORDINGS) for goals in GOALS.values())
 
 
-def test_the_network_learns(problem):
+def test_the_network_learns(session):
     pytest.importorskip("torch")
     from neurofs.experiments.bench.lstm import LSTM
 
-    decoder = LSTM(problem.n_channels, sizes=(6, 8), max_epochs=200)
-    decoder.fit(problem.samples[:150], problem.y[:150])
-    assert decoder.parts_[0].chosen["units"] in (6, 8)
-    assert decoder.predict(problem.samples[155:]).shape == (44, 2)
-    assert decoder.score(problem.samples[155:], problem.y[155:]) > 0.2
+    decoder = LSTM(session.n_channels, hidden=(6, 8), max_epochs=200)
+    decoder.fit(session.samples[:150], session.y[:150])
+    assert decoder.parts_[0].chosen["cells"] in (6, 8)
+    assert decoder.predict(session.samples[155:]).shape == (44, 2)
+    assert decoder.score(session.samples[155:], session.y[155:]) > 0.2
 
 
 @pytest.mark.shared_data
 def test_ridge_on_chewie_by_scikit_learn(shared_data):
     scores = run_league(["chewie"], ["ridge"], shared_data, report=lambda line: None)
-    problem = RECORDINGS["chewie"](shared_data)
-    X, y = np.asarray(problem.samples, dtype=np.float64), problem.y
+    session = RECORDINGS["chewie"](shared_data)
+    X, y = np.asarray(session.samples, dtype=np.float64), session.y
     expected = []
-    for train, test in problem.folds():
+    for train, test in session.folds():
         errors = {}
-        for part in hold_out(problem.samples[train], y[train], lambda *_: None, problem.trials[train]):
+        for part in hold_out(session.samples[train], y[train], lambda *_: None, session.trials[train]):
             fit, held = train[part.fit], train[part.test]
             for ridge in (0.1, 0.3, 1.0):
                 predicted = _sklearn_ridge(X[fit], y[fit], ridge).predict(X[held])
@@ -208,8 +208,8 @@ def _sklearn_ridge(X, y, ridge):
 @pytest.mark.shared_data
 def test_recordings_have_the_expected_shape(shared_data):
     for name, shape in {"stevenson": (7759, 1960), "chewie": (1322, 522), "a2929": (5293, 150)}.items():
-        problem = RECORDINGS[name](shared_data)
-        assert problem.samples.shape == shape
-        assert problem.y.shape == (shape[0], 2)
-        assert np.isfinite(problem.y).all()
-        assert problem.samples.n_features % problem.n_channels == 0
+        session = RECORDINGS[name](shared_data)
+        assert session.samples.shape == shape
+        assert session.y.shape == (shape[0], 2)
+        assert np.isfinite(session.y).all()
+        assert session.samples.n_features % session.n_channels == 0

@@ -4,20 +4,27 @@ import numba
 import numpy as np
 import pytest
 
-from neurofs.experiments.bench.recordings import RECORDINGS, Problem
-from neurofs.experiments.reproduce import navot2005, planted, prefixes, reproduce
+from neurofs.experiments.bench.recordings import RECORDINGS, Session
+from neurofs.experiments.reproduce import (
+    list_claims,
+    navot2005,
+    planted,
+    prefixes,
+    render,
+    reproduce,
+    save_figure,
+)
 from neurofs.features.samples import Samples
 from neurofs.ground.errors import InputError, UsageError
 
 pytestmark = pytest.mark.skipif(
-    bool(numba.config.DISABLE_JIT), reason="slow uncompiled; test_kernels checks the kernels that way"
+    bool(numba.config.DISABLE_JIT), reason="slow uncompiled; tests/metric checks the loops that way"
 )
 
 
-def draws(module, table, tmp_path):
+def draws(name, table, tmp_path):
     """Whether the experiment saves a figure of its table."""
-    module.plot(table, tmp_path / "figure.png")
-    return (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+    return save_figure(name, table, tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_figure_2_in_small(tmp_path):
@@ -46,7 +53,7 @@ def test_figure_2_in_small(tmp_path):
         "sks",
         "forward",
     ]
-    assert draws(navot2005, table, tmp_path)
+    assert draws("navot2005-fig2", table, tmp_path)
 
 
 def test_equal_scores_come_in_random_order():
@@ -59,10 +66,10 @@ def test_planted_features(tmp_path):
     table = planted.run(repetitions=1, methods=("rgs", "corrcoef"), tasks=("mixed",))
     found = table.set_index("method")["found"]
     assert found["rgs"] >= 14 > 12 >= found["corrcoef"]
-    text = planted.render(table)
+    text = render("20-of-640", table)
     assert "corrcoef" in text
     assert "mixed" in text
-    assert draws(planted, table, tmp_path)
+    assert draws("20-of-640", table, tmp_path)
 
 
 def test_a_pair_is_invisible_alone():
@@ -78,18 +85,18 @@ def test_unknown_experiment():
         reproduce("navot2004")
 
 
-def test_prefixes_of_a_small_problem(tmp_path):
+def test_prefixes_of_a_small_session(tmp_path):
     rng = np.random.default_rng(0)
     samples = Samples.from_counts(rng.poisson(1.0, (400, 5)), 2)
     y = np.asarray(samples)[:, [1, 8]] + 0.1 * rng.normal(size=(399, 2))
-    table = prefixes.run(repetitions=1, sizes=[2], problem=Problem("small", samples, y, ("x", "y"), 5))
+    table = prefixes.run(repetitions=1, sizes=[2], session=Session("small", samples, y, ("x", "y"), 5))
     means = table.groupby(["method", "n"])["mse"].mean()
     assert means["rgs", 2] < 0.3
     assert means["rgs", 10] < means["corrcoef", 10] == means["rgs, unweighted", 10]
-    assert "n = 10" in prefixes.render(table)
-    assert draws(prefixes, table, tmp_path)
+    assert "n = 10" in render("stevenson-prefixes", table)
+    assert draws("stevenson-prefixes", table, tmp_path)
     table["mse"] = np.where((table["method"] == "rgs, unweighted") & (table["n"] == 10), -1.0, table["mse"])
-    beaten = prefixes.claims(table)[3]
+    beaten = list_claims("stevenson-prefixes", table)[3]
     assert not beaten["holds"]
     assert "better in 0%" in beaten["ours"]
 
@@ -103,8 +110,8 @@ def test_prefixes_without_the_recording(monkeypatch, tmp_path):
 @pytest.mark.shared_data
 def test_prefixes_of_a_recording(shared_data):
     whole = RECORDINGS["stevenson"](shared_data)
-    part = Problem("part", whole.samples[:2000], whole.y[:2000], whole.outputs, whole.n_channels)
-    table = prefixes.run(repetitions=2, sizes=[20, 50, 100, 200], problem=part)
+    part = Session("part", whole.samples[:2000], whole.y[:2000], whole.outputs, whole.n_channels)
+    table = prefixes.run(repetitions=2, sizes=[20, 50, 100, 200], session=part)
     means = table.groupby(["method", "n"])["mse"].mean().unstack("method")
     for rival in ("corrcoef", "infogain", "sks"):
         assert (means["rgs"] < means[rival]).all()

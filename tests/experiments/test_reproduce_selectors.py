@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from scipy.stats import norm
 
 from neurofs.commands.main import main
-from neurofs.experiments.reproduce import direction, peaking, save_figure, xor
+from neurofs.experiments.reproduce import direction, list_claims, peaking, render, save_figure, xor
 
 
 @pytest.fixture(scope="module")
@@ -21,10 +21,10 @@ def peaking_table():
 
 
 def test_xor_claims_hold(xor_table):
-    claims = xor.claims(xor_table)
+    claims = list_claims("xor", xor_table)
     assert len(claims) == 6
     assert all(claim["holds"] for claim in claims), claims
-    text = xor.render(xor_table)
+    text = render("xor", xor_table)
     assert "skipped, no chewie" in text
     assert text.count("holds") == 6
 
@@ -38,10 +38,10 @@ def test_the_path_begins_alike_and_ends_at_the_truth(xor_table):
 
 
 def test_peaking_claims_hold(peaking_table):
-    claims = peaking.claims(peaking_table)
+    claims = list_claims("peaking", peaking_table)
     assert len(claims) == 10
     assert all(claim["holds"] for claim in claims), claims
-    assert "(c) 1/√j" in peaking.render(peaking_table)
+    assert "(c) 1/√j" in render("peaking", peaking_table)
 
 
 def test_errors_against_drawn_samples():
@@ -104,9 +104,9 @@ def test_reach_direction(shared_data, monkeypatch):
     table = pd.DataFrame(
         [("direction", method, 0, n, what, value) for method, n, what, value in found], columns=xor.COLUMNS
     )
-    ((_, _, figure, held),) = direction.check_direction(table)
-    assert held, figure
-    text = "\n".join(direction.render_direction(table))
+    (claim,) = direction.check_direction(table)
+    assert claim["holds"], claim
+    text = "\n".join(direction.tabulate_direction(table))
     assert "linear SVM, all features" in text
     soft = table[(table["quantity"] == "soft kNN") & (table["x"] == 50)].set_index("method")["value"]
     assert soft["random"] < soft["relief"]

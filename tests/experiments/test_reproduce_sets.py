@@ -10,6 +10,7 @@ from neurofs.experiments.reproduce import (
     list_claims,
     list_experiments,
     ordered_fs,
+    render,
     reproduce,
     save_figure,
 )
@@ -81,7 +82,7 @@ def test_ordered_fs_in_small(ordered_table, monkeypatch, tmp_path):
     assert ordered_table["error"].between(0, 1).all()
     assert set(ordered_table[ordered_table["relevant"] == 3]["method"]).isdisjoint({ordered_fs.WRAP_7})
     assert len(list_claims("ordered-fs", ordered_table)) == 8
-    text = ordered_fs.render(ordered_table)
+    text = render("ordered-fs", ordered_table)
     assert text.count("Figure") == 5
     assert text.count("ours: ") == 8
     assert save_figure("ordered-fs", ordered_table, tmp_path / "o.png").read_bytes().startswith(b"\x89PNG")
@@ -131,7 +132,7 @@ def test_focus_in_small(focus_table, monkeypatch, tmp_path):
     claims = list_claims("focus", focus_table)
     assert claims[0]["holds"], claims[0]
     assert len(claims) == 11
-    text = focus.render(focus_table)
+    text = render("focus", focus_table)
     assert "/ 10,593.1" in text
     assert "n = 5" in text
     tests = focus_table[(focus_table["part"] == "table I") & (focus_table["quantity"] == "tests")]

@@ -1,4 +1,7 @@
-"""Every kernel against its slow twin in `reference`."""
+"""Every loop against its slow twin in `reference`."""
+
+import zlib
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -6,7 +9,9 @@ import pytest
 import reference
 
 from neurofs.features.samples import Samples
-from neurofs.metric import loops, neighbors
+from neurofs.metric import loops_neighbors, neighbors
+from neurofs.selectors import loops_errors, loops_rgs
+from neurofs.selectors.filters import sks_scores
 
 KINDS = ("random", "tied", "constant", "duplicated", "offset")
 M, N = 30, 7
@@ -36,7 +41,7 @@ def test_query_distances(kind):
     X, _, w = make(kind)
     for m in (1, 2, 3, 4, 5, M):
         samples, out = Samples.from_array(X[:m]), np.empty(m, np.float32)
-        loops.query_distances(samples.flat, samples.starts, np.float32(w**2), np.float32(X[0]), out)
+        loops_neighbors.query_distances(samples.flat, samples.starts, np.float32(w**2), np.float32(X[0]), out)
         np.testing.assert_allclose(out, reference.distances(X[:1], X[:m], w)[0], rtol=1e-6)
 
 
@@ -127,9 +132,11 @@ def slope_of(samples, Y, i, w, k, beta, adaptive, dtype=np.float64):
     flat, w2 = samples.flat.astype(dtype), (w * w).astype(dtype)
     d, slope = np.empty(len(samples), dtype), np.zeros(samples.n_features, dtype)
     x = flat[samples.starts[i] : samples.starts[i] + samples.n_features]
-    loops.query_distances(flat, samples.starts, w2, x, d)
+    loops_neighbors.query_distances(flat, samples.starts, w2, x, d)
     groups = np.arange(len(samples))
-    loss = loops.rgs_slope(flat, samples.starts, groups, samples.span, Y, i, d, w2, k, beta, adaptive, slope)
+    loss = loops_rgs.rgs_slope(
+        flat, samples.starts, groups, samples.span, Y, i, d, w2, k, beta, adaptive, slope
+    )
     return slope, loss
 
 
@@ -160,7 +167,7 @@ def test_slopes_of_several_rows_add_up():
     X, banned = np.asarray(samples, float), reference.banned_pairs(samples.starts, samples.span)
     rows, slope, w2 = np.array([3, 0, 17, 9, 21]), np.empty(12, np.float32), np.float32(w**2)
     groups = np.arange(25)
-    loss = loops.rgs_slopes(
+    loss = loops_rgs.rgs_slopes(
         samples.flat, samples.starts, groups, samples.span, Y, rows, 6, 0.5, True, w2, slope
     )
     expected = sum(reference.rgs_slope(w, X, Y, i, 6, 0.5, True, banned) for i in rows)
@@ -177,7 +184,7 @@ def test_epoch(batch, adaptive):
     order = np.random.default_rng(0).permutation(25)
     got, beta = w.copy(), 0.5 if adaptive else 4.0
     groups = np.arange(25)
-    loops.rgs_epoch(
+    loops_rgs.rgs_epoch(
         samples.flat, samples.starts, groups, samples.span, Y, order, batch, 6, beta, adaptive, 0.1, 0.5, got
     )
     expected = reference.rgs_epoch(X, Y, order, batch, 6, beta, adaptive, 0.1, 0.5, w, banned)
@@ -190,16 +197,14 @@ def test_epoch(batch, adaptive):
 def test_sks(kind, k):
     X, Y, _ = make(kind)
     expected = reference.sks(X, Y, k, 0.5, True, np.eye(M, dtype=bool))
-    np.testing.assert_allclose(neighbors.sks_scores(X, Y, k=k), expected, rtol=1e-6)
+    np.testing.assert_allclose(sks_scores(X, Y, k=k), expected, rtol=1e-6)
 
 
 def test_sks_of_windows():
     samples, Y, _ = windows()
     banned = reference.banned_pairs(samples.starts, samples.span)
     expected = reference.sks(np.asarray(samples, float), Y, 6, 2.0, False, banned)
-    np.testing.assert_allclose(
-        neighbors.sks_scores(samples, Y, k=6, beta=2.0, adaptive=False), expected, rtol=1e-6
-    )
+    np.testing.assert_allclose(sks_scores(samples, Y, k=6, beta=2.0, adaptive=False), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -233,9 +238,16 @@ def all_results(samples, Y, w):
         near.distance,
         neighbors.local_linear(near, Y),
         curve,
-        neighbors.sks_scores(samples, Y, k=6),
+        sks_scores(samples, Y, k=6),
     )
     return b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
+
+
+@pytest.mark.parametrize("loops", [loops_errors, loops_rgs])
+def test_loops_name_the_file_that_they_are_built_on(loops):
+    """Numba compiles the loops of a file anew when that file changes, and not when another one does."""
+    text = Path(loops_neighbors.__file__).read_text(encoding="utf-8")
+    assert f"{zlib.crc32(text.encode()):08x}" == loops.BUILT_ON, "write the new checksum into the file"
 
 
 def test_any_number_of_threads():

@@ -7,7 +7,14 @@ import pytest
 
 from neurofs.ground.config import LoadOptions
 from neurofs.recordings.demo import demo_path
-from neurofs.recordings.quality import describe, find_warnings, inspect_file, render_text, suggest
+from neurofs.recordings.quality import (
+    describe,
+    find_warnings,
+    inspect_file,
+    measure_activity,
+    render_text,
+    suggest,
+)
 from neurofs.recordings.recording import Recording, Series
 
 
@@ -46,6 +53,15 @@ def test_silent_rare_partial_and_duplicate_channels_are_named():
     assert about["rare"] == ["2"]
     assert about["partly_active"] == ["3"]
     assert about["duplicates"] == [["0", "4"]]
+
+
+def test_a_silent_channel_is_present_nowhere_and_neither_rare_nor_partly_active():
+    activity = measure_activity(recording(spikes=[[], np.arange(0.5, 100), [50.0]], observed=[[0, 100]]))
+    np.testing.assert_allclose(activity.rate, [0, 1, 0.01])
+    assert activity.presence.tolist() == [0, 1, 1], "a channel with few spikes is not blamed for being absent"
+    assert activity.silent.tolist() == [True, False, False]
+    assert activity.rare.tolist() == [False, False, True]
+    assert not activity.partly_active.any()
 
 
 def test_counts_are_described_like_spikes():

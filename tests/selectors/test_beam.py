@@ -230,7 +230,7 @@ def test_a_gap_around_what_is_held_out():
         split_off(samples[:6], 0.3)
 
 
-# ------------------------------------------------------------------------------------------ logistic kernel
+# -------------------------------------------------------------------------------------- logistic regression
 
 
 def test_logistic_regression_equals_scikit_learn():

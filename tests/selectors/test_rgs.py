@@ -13,7 +13,7 @@ from neurofs.features.samples import Samples
 from neurofs.selectors import RGS
 
 pytestmark = pytest.mark.skipif(
-    bool(numba.config.DISABLE_JIT), reason="slow uncompiled; test_kernels checks the kernels that way"
+    bool(numba.config.DISABLE_JIT), reason="slow uncompiled; test_loops checks the loops that way"
 )
 
 

@@ -193,12 +193,14 @@ def test_simba_goes_up_the_gradient():
     h, w = 1e-5, np.arange(2, 7) / 4
     i = 7
     order = np.array([i])
-    from neurofs.metric import loops
+    from neurofs.metric import loops_neighbors
     from neurofs.selectors import loops_margin
 
     samples, got = Samples.from_array(X), w.copy()
     d, groups = np.empty(len(X), np.float32), np.arange(len(X))
-    loops.query_distances(samples.flat, samples.starts, np.float32(w**2), samples.flat[5 * i : 5 * i + 5], d)
+    loops_neighbors.query_distances(
+        samples.flat, samples.starts, np.float32(w**2), samples.flat[5 * i : 5 * i + 5], d
+    )
     loops_margin.simba_step(samples.flat, samples.starts, groups, 0, y, order[0], d, True, 1.5, 1.0, got)
     for f in range(5):
         up, down = w + h * (np.arange(5) == f), w - h * (np.arange(5) == f)
@@ -255,7 +257,7 @@ def test_search(direction, penalty, kind):
     loss = lambda features: slow.soft_knn_loss(X, Y, features, 6, 0.5, True, banned)  # noqa: E731
     chosen, path = slow.search(loss, units, scorer(penalty, 30), direction is ForwardSelection)
     selector = direction(n_neighbors=6, penalty=penalty).fit(X, Y)
-    assert [step.unit for step in selector.steps_[1:]] == path
+    assert [step.group for step in selector.steps_[1:]] == path
     assert selector.get_support(indices=True).tolist() == sorted(chosen)
     assert selector.loss_curve_[-1] == pytest.approx(loss(sorted(chosen)), abs=1e-5)
 
@@ -268,7 +270,7 @@ def test_search_by_groups_of_windows_and_trials(direction):
     loss = lambda features: slow.soft_knn_loss(X, Y, features, 5, 0.5, True, banned)  # noqa: E731
     chosen, path = slow.search(loss, units, scorer(0.0, 40), direction is ForwardSelection, size=2)
     selector = direction(2, n_neighbors=5, feature_groups=labels).fit(samples, Y, groups=trial)
-    assert [step.unit for step in selector.steps_[1:]] == ["abc"[u] for u in path]
+    assert [step.group for step in selector.steps_[1:]] == ["abc"[u] for u in path]
     assert selector.get_support(indices=True).tolist() == sorted(f for u in chosen for f in units[u])
     assert selector.transform(samples).shape == (40, 4)
 
@@ -291,7 +293,7 @@ def test_search_with_an_estimator(direction, cv):
     forward = direction is ForwardSelection
     chosen, path = slow.search(loss, [[f] for f in range(5)], scorer("aic", 30), forward)
     selector = direction(estimator=LinearRegression(), cv=cv, penalty="aic").fit(X, Y)
-    assert [step.unit for step in selector.steps_[1:]] == path
+    assert [step.group for step in selector.steps_[1:]] == path
     assert selector.get_support(indices=True).tolist() == sorted(chosen)
 
 
@@ -378,7 +380,7 @@ def test_whole_numbers_are_classes_for_a_search_unless_said_otherwise():
 
 @pytest.mark.parametrize("selector", [GFlip(), ForwardSelection(), BackwardElimination()])
 def test_too_many_rows_for_a_table_are_refused(selector, monkeypatch):
-    monkeypatch.setattr("neurofs.selectors.targets.MAX_TABLE", 39)
+    monkeypatch.setattr("neurofs.metric.neighbors.MAX_TABLE", 39)
     X, y, _, _ = make("random")
     with pytest.raises(
         ValueError, match=f"{type(selector).__name__} keeps a table .* at most 39 samples; found 40"

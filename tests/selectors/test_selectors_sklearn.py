@@ -12,8 +12,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from neurofs.decoders.classifiers import OneNNClassifier, SoftKNNClassifier
 from neurofs.features.samples import Samples
+from neurofs.ground.method import describe_methods, render_methods
 from neurofs.selectors import RGS, SELECTORS, ForwardSelection, GFlip, ReliefF, Selector, Simba
-from neurofs.selectors.catalog import describe_selectors, render_selectors
 
 CONSISTENT = ("focus1", "focus2", "simple-greedy", "mi-greedy", "weighted-greedy")  # for discrete features
 SETTINGS = {
@@ -22,6 +22,7 @@ SETTINGS = {
     "simba": {"n_starts": 2},
     "backward": {"n_features_to_select": 0.5},
     "ebfs": {"random_state": 0},
+    "mufasa": {"n_rounds": 60, "width": 5.0, "random_state": 0},
     **{name: {"levels": 2, "binning": "quantile"} for name in CONSISTENT},
 }
 NAMES = [name for name in SELECTORS if name not in ("rgs", "kernel-rgs")]  # which have tests of their own
@@ -371,8 +372,8 @@ def test_forward_selection_inside_cross_validation():
 
 
 def test_the_catalog_is_complete():
-    records = describe_selectors()
+    records = describe_methods(SELECTORS)
     assert [record["name"] for record in records] == list(SELECTORS)
     assert all(value for record in records for value in record.values())
-    assert all(issubclass(kind, Selector) for kind in SELECTORS.values())
-    assert all(len(line) <= 130 for line in render_selectors().splitlines())
+    assert all(issubclass(kind, Selector) and kind.label and kind.color for kind in SELECTORS.values())
+    assert all(len(line) <= 130 for line in render_methods(SELECTORS).splitlines())

@@ -29,7 +29,7 @@ def test_equals_the_printed_algorithm(seed):
     rng = check_random_state(seed)
     folds = split_rows(Samples.from_array(X), y, None, v, rng)
     visited, best = reference_trees.ebfs(X, y, folds, alpha, int(rng.randint(2**31 - 1)), tolerance)
-    assert [r.units.tolist() for r in selector.rounds_] == [features for features, _ in visited]
+    assert [r.feature_groups.tolist() for r in selector.rounds_] == [features for features, _ in visited]
     np.testing.assert_allclose(selector.accuracy_curve_, [accuracy for _, accuracy in visited])
     assert selector.get_support(indices=True).tolist() == best
     for r, (features, _) in zip(selector.rounds_, visited, strict=True):
@@ -69,7 +69,7 @@ def test_a_size_is_reached_and_the_order_is_that_of_leaving():
         assert selector.get_support().sum() == n
         assert set(selector.order_[:n]) == set(selector.get_support(indices=True))
     for r in free.rounds_:
-        assert set(free.order_[: len(r.units)]) == set(r.units)
+        assert set(free.order_[: len(r.feature_groups)]) == set(r.feature_groups)
 
 
 def test_classes_are_spread_over_folds_of_single_rows():
@@ -117,6 +117,6 @@ def test_harm_goes_before_idleness():
     X = np.column_stack([rng.random(200), rng.random(200), np.zeros(200)])
     y = (X[:, 0] + 0.3 * rng.normal(size=200) > 0.5).astype(int)
     selector = EBFS(random_state=0).fit(X, y)
-    assert [r.units.tolist() for r in selector.rounds_] == [[0, 1, 2], [0, 2]]
+    assert [r.feature_groups.tolist() for r in selector.rounds_] == [[0, 1, 2], [0, 2]]
     assert selector.rounds_[0].h[1] < 0
     assert selector.rounds_[1].h.tolist() == [0, 0]

@@ -1,4 +1,4 @@
-"""Measurements: speed and memory against the peers, each row a ratio taken in one run."""
+"""Measurements: speed and memory beside those of the peers, as ratios that are taken in one run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["BENCHES", "measure"]
 
 BENCHES = {
     "data": "neurofs.experiments.bench.data:measure_data",
-    "kernels": "neurofs.experiments.bench.kernels:measure_kernels",
+    "loops": "neurofs.experiments.bench.loops:measure_loops",
     "selectors": "neurofs.experiments.bench.selectors:measure_selectors",
     "decode": "neurofs.experiments.bench.decode:measure_decode",
     "batch": "neurofs.experiments.bench.batch:measure_batch",

@@ -1,22 +1,19 @@
-"""What a batch costs beyond its tasks: time around short tasks, and memory of the coordinator."""
+"""What a batch costs beyond its tasks: time around short tasks, and the memory of the coordinator."""
 
 from __future__ import annotations
 
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from neurofs.comparison.store import TaskResult, TaskStore
-from neurofs.experiments.bench.memory import peak_memory
+from neurofs.experiments.bench.meters import peak_memory, run_alone
 from neurofs.experiments.bench.row import Row
 from neurofs.running.events import EventLog
 from neurofs.running.executors import Processes
-from neurofs.running.worker import Shared, Worker
 
 __all__ = ["measure_batch", "run_short_tasks", "work_briefly"]
 
@@ -30,13 +27,13 @@ def measure_batch() -> Iterator[Row]:
 
 
 def work_briefly(seconds: float, number: int) -> TaskResult:
-    """Be a task of so many seconds, with a result of a usual size."""
+    """Sleep for some seconds and return a result of a usual size, as a task does."""
     time.sleep(seconds)
-    return TaskResult([{"n": number}] * 60, {"weights": np.full(6400, number, np.float32)}, seconds)
+    return TaskResult([{"n": number}] * 60, weights=np.full(6400, number, np.float32), seconds=seconds)
 
 
 def run_short_tasks(seconds: float, n_tasks: int) -> tuple[float, int]:
-    """Run tasks as a batch does, each result recorded; return the time it took and the peak memory."""
+    """Run tasks as a batch does and record each result; return the time it took and the peak memory."""
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -56,13 +53,7 @@ def overhead_row(n_tasks: int = 200, seconds: float = 0.01) -> Row:
 
 def memory_row(few: int = 200, many: int = 2000) -> Row:
     """Measure how the peak memory of a coordinator, a process of its own, grows with the number of tasks."""
-    small, large = (_coordinate(n_tasks) for n_tasks in (few, many))
+    small, large = (run_alone(run_short_tasks, 0.0, n_tasks)[1] for n_tasks in (few, many))
     what = f"peak memory of the coordinator, {few} and {many} tasks"
     figure = f"{small / 2**20:.0f}, {large / 2**20:.0f} MB"
     return Row(what, figure, "within 5 %", large < 1.05 * small)
-
-
-def _coordinate(n_tasks: int) -> int:
-    with closing(Worker()) as coordinator:
-        found: Any = coordinator.call(run_short_tasks, Shared.pack("", 0.0), n_tasks)
-    return int(found[1])

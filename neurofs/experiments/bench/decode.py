@@ -1,8 +1,8 @@
 """How long decode takes: the demo from a cold start, and the published protocol beside scikit-learn and NumPy.
 
-The peers would need hours for the whole protocol. They do a part of it, which is extrapolated: a row of an RGS
-epoch, a feature of SKS, and a few of the sizes of a curve are timed, multiplied up, and divided by the number
-of cores as if they ran side by side without loss. They get ranking and test curves to do, not the choice of n.
+The peers would need hours for the whole protocol, so a part of it is timed and extrapolated: some rows of an RGS
+epoch, some features of SKS, and a few sizes of a curve. The times are multiplied up and divided by the number of
+cores, as if the parts ran side by side without loss. The peers rank and make test curves; they do not choose n.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from neurofs.experiments.bench.loops import sklearn_knn, soften
 from neurofs.experiments.bench.row import Row
 
 __all__ = ["measure_decode"]
@@ -58,15 +59,8 @@ def time_demo() -> float:
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(Path(folder) / "cache")}
         start = time.perf_counter()
-        command = [
-            sys.executable,
-            "-m",
-            "neurofs",
-            "decode",
-            "--out",
-            str(Path(folder) / "run"),
-        ]
-        subprocess.run(command, check=True, capture_output=True, env=environment)
+        command = ["-m", "neurofs", "decode", "--out", str(Path(folder) / "run")]
+        subprocess.run([sys.executable, *command], check=True, capture_output=True, env=environment)
         return time.perf_counter() - start
 
 
@@ -85,18 +79,16 @@ def prepare_protocol() -> Any:
 
 
 def time_protocol(prepared: Any) -> tuple[float, Any]:
-    """Time all tasks and the statistics on all cores, kernels compiled; return the seconds and what was found."""
+    """Return how long all tasks and the statistics take on all cores, loops compiled, and what they found."""
     from neurofs.comparison.evaluate import run_task
     from neurofs.comparison.problem import list_tasks
     from neurofs.pipeline import finish
     from neurofs.running.executors import make_executor
 
-    for task in [t for t in list_tasks(prepared.problem) if t.fold == 0 and t.repeat == 0 and t.output < 1][
-        :6
-    ]:
+    tasks = list_tasks(prepared.problem)
+    for task in [t for t in tasks if t.fold == 0 and t.repeat == 0 and t.output < 1][:6]:
         run_task(prepared.problem, task)
     start = time.perf_counter()
-    tasks = list_tasks(prepared.problem)
     comparison = finish(prepared, dict(make_executor().run(run_task, prepared.problem, tasks)))
     return time.perf_counter() - start, comparison
 
@@ -114,7 +106,7 @@ def time_peers(problem: Any) -> dict[str, float]:
     share = n_fits / len(os.sched_getaffinity(0))
     sizes = make_sizes(problem.options, X.shape[1])
     order = np.argsort(-np.abs(r_regression(X, y)))
-    curve = np.mean([_time(_predict_knn, X[:, order[:n]], y, Q[:, order[:n]]) for n in SOME_SIZES])
+    curve = np.mean([_time(sklearn_knn, X[:, order[:n]], y, Q[:, order[:n]]) for n in SOME_SIZES])
     rgs = _time(_step_rgs, X.astype(np.float64), y, SOME_ROWS) / SOME_ROWS * len(X) * 3
     sks = _time(_score_sks, X[:, :SOME_FEATURES], y) / SOME_FEATURES * X.shape[1]
     gain = _time(mutual_info_regression, X[:, :SOME_FEATURES], y) / SOME_FEATURES * X.shape[1]
@@ -136,25 +128,14 @@ def _time(function: Any, *arguments: Any) -> float:
         return time.perf_counter() - start
 
 
-def _soften(distances: np.ndarray) -> np.ndarray:
-    squares = distances**2
-    return np.exp(-squares / (0.5 * squares.mean(axis=1, keepdims=True) + 1e-12))
-
-
-def _predict_knn(X: np.ndarray, y: np.ndarray, Q: np.ndarray) -> Any:
-    from sklearn.neighbors import KNeighborsRegressor
-
-    return KNeighborsRegressor(50, weights=_soften, algorithm="brute").fit(X, y).predict(Q)
-
-
 def _score_sks(X: np.ndarray, y: np.ndarray) -> list[float]:
-    """Score features one by one: the error of kNN on each, leaving rows out."""
+    """Return the error of kNN on each feature alone, leaving out the row that is predicted."""
     from sklearn.neighbors import NearestNeighbors
 
     errors = []
     for column in X.T[:, :, None]:
         distance, index = NearestNeighbors(n_neighbors=51).fit(column).kneighbors(column)
-        weights = _soften(distance[:, 1:])
+        weights = soften(distance[:, 1:])
         predicted = (weights * y[index[:, 1:]]).sum(axis=1) / weights.sum(axis=1)
         errors.append(float(np.mean((predicted - y) ** 2)))
     return errors

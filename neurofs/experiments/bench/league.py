@@ -3,15 +3,14 @@
     scores = run_league()                       # one row per recording, decoder, fold, seed and output
     print(render_league(scores))                # of `experiments.bench.league_table`
 
-Raw counts and one thread for all; five contiguous folds with gaps, or whole trials. RGS weights are fitted
-once per fold, and once more without each hold-out on which parameters are chosen; all decoders of the fold share
-them: one metric for all outputs, and for soft kNN one per output, the root mean square of its own and the common
-one.
+All decoders get raw counts and one thread; folds are five contiguous blocks with gaps, or whole trials. RGS
+weights are fitted once per fold, and once more without each hold-out on which parameters are chosen. All decoders
+of a fold share them: there is one metric for all outputs, and for soft kNN one per output, the root mean square of
+the output's own and the common one.
 """
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,13 +23,18 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
-from neurofs.decoders import MLP, SVR, GradientBoosting, Kalman, Ridge, WienerCascade
-from neurofs.decoders.base import Holdout, Part, Rehearsal, TunedDecoder, hold_out
-from neurofs.decoders.kernel_model import NORMAL_95
-from neurofs.decoders.kernel_rgs import KernelRGSDecoder
-from neurofs.decoders.nearest import KernelRidgeMetric, LocalLinear, SoftKNN
+from neurofs.comparison.scores import score_values
+from neurofs.decoders.base import Part, Rehearsal, TunedDecoder
+from neurofs.decoders.kalman import Kalman
+from neurofs.decoders.kernel_rgs import NORMAL_95, KernelRGSDecoder
+from neurofs.decoders.kernel_ridge import KernelRidgeMetric
+from neurofs.decoders.libraries import MLP, SVR, GradientBoosting
+from neurofs.decoders.linear import Ridge, WienerCascade
+from neurofs.decoders.nearest import LocalLinear, SoftKNN
 from neurofs.experiments.bench.lstm import LSTM
-from neurofs.experiments.bench.recordings import RECORDINGS, Problem, shared_data
+from neurofs.experiments.bench.meters import MemoryMeter
+from neurofs.experiments.bench.recordings import RECORDINGS, Session, shared_data
+from neurofs.features.holdouts import Holdout, hold_out
 from neurofs.features.samples import Samples
 from neurofs.features.splits import overlap_audit
 from neurofs.ground.errors import UsageError
@@ -38,7 +42,7 @@ from neurofs.ground.threads import one_thread
 from neurofs.metric.neighbors import prefix_curve
 from neurofs.selectors.rgs import RGS
 
-__all__ = ["ROWS", "run_league", "run_problem"]
+__all__ = ["ROWS", "run_league", "run_session"]
 
 RGS_SETTINGS: Mapping[str, Any] = {
     "n_epochs": 3,
@@ -51,16 +55,16 @@ Run = tuple[str, int]  # a row and its seed
 
 @dataclass(frozen=True)
 class Entry:
-    """A row of the league: how to make the decoder, with a seed; its weights; what must be installed."""
+    """A row of the league: how to make its decoder with a seed, which weights it gets, what must be installed."""
 
-    make: Callable[[Problem, int], Any]
+    make: Callable[[Session, int], Any]
     weights: str = "unit"
     needs: str = ""
     n_seeds: int = 1
 
 
 class CorrelationKNN(TunedDecoder):
-    """kNN (k = 10) on the features of largest |correlation|, per output; how many, the hold-outs decide."""
+    """kNN (k = 10) on the features of largest |correlation| with each output, as many as the hold-outs favor."""
 
     ALWAYS_TUNED = True
     SIZES = (5, 10, 20, 35, 50, 75, 100, 150, 200, 300, 500, 800, 1200)
@@ -133,19 +137,19 @@ def run_league(
     n_jobs: int = 1,
     report: Report = print,
 ) -> pd.DataFrame:
-    """Run the league on the recordings of `folder`, all or those named; see `run_problem`."""
+    """Run the league on the recordings of `folder`, all or those named; see `run_session`."""
     names = _known("recording", recordings, RECORDINGS)
     folder = shared_data() if folder is None else folder
     if not folder.is_dir():
         raise UsageError(f"no folder {folder} with the recordings; name it in NEUROFS_SHARED_DATA")
-    tables = [run_problem(RECORDINGS[name](folder), rows, n_jobs, report) for name in names]
+    tables = [run_session(RECORDINGS[name](folder), rows, n_jobs, report) for name in names]
     return pd.concat(tables, ignore_index=True)
 
 
-def run_problem(
-    problem: Problem, rows: Sequence[str] | None = None, n_jobs: int = 1, report: Report = print
+def run_session(
+    session: Session, rows: Sequence[str] | None = None, n_jobs: int = 1, report: Report = print
 ) -> pd.DataFrame:
-    """Run all rows, or those named, on the folds of one problem.
+    """Run all rows, or those named, on the folds of one session.
 
     Returns a tidy table: recording, decoder, fold, seed, output, r2, coverage (share of the test samples inside
     their 95 % interval, NaN where a decoder has none), weights_seconds (RGS, shared by the rows of a fold),
@@ -154,10 +158,10 @@ def run_problem(
     in processes of their own; scores do not depend on it.
     """
     chosen = _installed(_known("row", rows, ROWS), report)
-    splits = list(problem.folds())
-    weighings = _weigh_folds(problem, [train for train, _ in splits], chosen, n_jobs)
+    splits = list(session.folds())
+    weighings = _weigh_folds(session, [train for train, _ in splits], chosen, n_jobs)
     tasks = [
-        delayed(_run_row)(problem, name, seed, fold, *split, weighings[fold][ROWS[name].weights])
+        delayed(_run_row)(session, name, seed, fold, *split, weighings[fold][ROWS[name].weights])
         for fold, split in enumerate(splits)
         for name in chosen
         for seed in range(ROWS[name].n_seeds)
@@ -165,9 +169,9 @@ def run_problem(
     results: dict[int, dict[Run, Result]] = {fold: {} for fold in range(len(splits))}
     for fold, run, result in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks):
         results[fold][run] = result
-        report(_progress(problem, fold, run, result, splits[fold][1]))
+        report(_progress(session, fold, run, result, splits[fold][1]))
     records = [
-        r for fold, split in enumerate(splits) for r in _score_fold(problem, fold, *split, results[fold])
+        r for fold, split in enumerate(splits) for r in _score_fold(session, fold, *split, results[fold])
     ]
     return pd.DataFrame(records).sort_values(["decoder", "fold", "seed"], kind="stable", ignore_index=True)
 
@@ -181,7 +185,7 @@ def _known(what: str, names: Sequence[str] | None, known: Mapping[str, Any]) -> 
 
 
 def _installed(names: Sequence[str], report: Report) -> list[str]:
-    """Leave out the rows whose library is missing, by name."""
+    """Return the rows whose library is installed, and report the others."""
     missing = [name for name in names if ROWS[name].needs and find_spec(ROWS[name].needs) is None]
     for name in missing:
         report(f"{name} is skipped: {ROWS[name].needs} is not installed")
@@ -208,34 +212,34 @@ class Result:
     costs: dict[str, float]
 
 
-def _training_data(problem: Problem, train: np.ndarray) -> tuple[Any, ...]:
-    trials = None if problem.trials is None else problem.trials[train]
-    return problem.samples[train], problem.y[train], trials
+def _training_data(session: Session, train: np.ndarray) -> tuple[Any, ...]:
+    trials = None if session.trials is None else session.trials[train]
+    return session.samples[train], session.y[train], trials
 
 
 def _run_row(
-    problem: Problem, name: str, seed: int, fold: int, train: np.ndarray, test: np.ndarray, weighing: Weighing
+    session: Session, name: str, seed: int, fold: int, train: np.ndarray, test: np.ndarray, weighing: Weighing
 ) -> tuple[int, Run, Result]:
     """Fit one row on one fold and predict."""
-    data, queries = _training_data(problem, train), problem.samples[test]
+    data, queries = _training_data(session, train), session.samples[test]
     with one_thread():
         predicted, deviations, costs = _measure(
-            ROWS[name].make(problem, seed), data, weighing.arguments, queries
+            ROWS[name].make(session, seed), data, weighing.arguments, queries
         )
     return fold, (name, seed), Result(predicted, deviations, costs | {"weights_seconds": weighing.seconds})
 
 
 def _score_fold(
-    problem: Problem, fold: int, train: np.ndarray, test: np.ndarray, results: dict[Run, Result]
+    session: Session, fold: int, train: np.ndarray, test: np.ndarray, results: dict[Run, Result]
 ) -> Iterator[dict[str, Any]]:
     """Yield the scores of every row of a fold, and of the averages of rows."""
-    overlaps, truth = overlap_audit(problem.samples, train, test), problem.y[test]
+    overlaps, truth = overlap_audit(session.samples, train, test), session.y[test]
     for (name, seed), result in (results | _average(results)).items():
         r2 = r_squared(truth, result.predicted)
         covered = coverage(truth, result.predicted, result.deviations)
-        for output, r2_of_output, covered_of_output in zip(problem.outputs, r2, covered, strict=True):
+        for output, r2_of_output, covered_of_output in zip(session.outputs, r2, covered, strict=True):
             yield {
-                "recording": problem.name,
+                "recording": session.name,
                 "decoder": name,
                 "fold": fold,
                 "seed": seed,
@@ -259,19 +263,19 @@ def _average(results: Mapping[Run, Result]) -> dict[Run, Result]:
 
 
 def _joint_cost(costs: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return what all together cost: weights once, times added up, the largest memory."""
+    """Return the joint cost: the weights are counted once, times are added up, the largest memory counts."""
     table = pd.DataFrame(costs)
     once = table[["weights_seconds", "memory_mb"]].max()
     return {**table[["fit_seconds", "predict_seconds"]].sum().to_dict(), **once.to_dict()}
 
 
 def _weigh_folds(
-    problem: Problem, trains: Sequence[np.ndarray], rows: Sequence[str], n_jobs: int
+    session: Session, trains: Sequence[np.ndarray], rows: Sequence[str], n_jobs: int
 ) -> list[dict[str, Weighing]]:
-    """Return for each fold the weighings of every kind that the rows ask for."""
+    """Return the weighings of each fold, of every kind that the rows ask for."""
     kinds = {ROWS[name].weights for name in rows}
     fits = [_fit_common] * bool(kinds - {"unit"}) + [_fit_separate] * ("own" in kinds)
-    tasks = [delayed(_timed)(fit, *_training_data(problem, train)) for train in trains for fit in fits]
+    tasks = [delayed(_timed)(fit, *_training_data(session, train)) for train in trains for fit in fits]
     done = Parallel(n_jobs=n_jobs)(tasks)
     parts = [done[i * len(fits) : (i + 1) * len(fits)] for i in range(len(trains))]
     return [_make_weighings(part) for part in parts]
@@ -321,14 +325,13 @@ def _unit_mean_square(weights: np.ndarray) -> np.ndarray:
 def _measure(
     decoder: Any, data: tuple[Any, ...], weighing: tuple[Any, ...], queries: Samples
 ) -> tuple[np.ndarray, Any, dict[str, float]]:
-    """Fit, predict, and tell what it cost; then ask for the standard deviations, if the decoder knows them."""
-    resting = _restart_peak()
-    start = time.process_time()
+    """Return predictions, standard deviations (NaN if the decoder knows none), and what it cost."""
+    meter, start = MemoryMeter(), time.process_time()
     decoder.fit(*data, *weighing)
     middle = time.process_time()
     predicted = decoder.predict(queries)
     stop = time.process_time()
-    memory = (_status("VmHWM") - resting) / 1e6
+    memory = meter.read() / 1e6 if meter.restarts else np.nan
     costs = {"fit_seconds": middle - start, "predict_seconds": stop - middle, "memory_mb": memory}
     deviations = decoder.predict(queries, return_std=True)[1] if _has_deviations(decoder) else np.nan
     return predicted, deviations, costs
@@ -349,32 +352,13 @@ def coverage(truth: np.ndarray, predicted: np.ndarray, deviations: Any) -> np.nd
 
 
 def r_squared(truth: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    """Return 1 − Σ(y − ŷ)² / Σ(y − ȳ)² of each output, ȳ the mean of the test part.
-
-    >>> r_squared(np.array([[0.0], [2.0]]), np.array([[0.5], [1.5]]))
-    array([0.75])
-    """
-    return 1 - ((truth - predicted) ** 2).sum(axis=0) / ((truth - truth.mean(axis=0)) ** 2).sum(axis=0)
+    """Return the R² of each output."""
+    outputs = zip(truth.T, predicted.T, strict=True)
+    return np.array([score_values(own, estimate)["r2"] for own, estimate in outputs])
 
 
-def _restart_peak() -> float:
-    """Let the peak of the resident memory start anew, and return the memory in use; Linux only."""
-    refs = Path("/proc/self/clear_refs")
-    if not os.access(refs, os.W_OK):
-        return np.nan
-    refs.write_text("5")
-    return _status("VmRSS")
-
-
-def _status(field: str) -> float:
-    """Return a field of the status of this process in bytes, NaN where there is none."""
-    status = Path("/proc/self/status")
-    lines = status.read_text().splitlines() if status.exists() else []
-    return next((float(line.split()[1]) * 1024 for line in lines if line.startswith(field)), np.nan)
-
-
-def _progress(problem: Problem, fold: int, run: Run, result: Result, test: np.ndarray) -> str:
+def _progress(session: Session, fold: int, run: Run, result: Result, test: np.ndarray) -> str:
     """Return one line on a decoder and a fold."""
-    r2 = float(np.mean(r_squared(problem.y[test], result.predicted)))
+    r2 = float(np.mean(r_squared(session.y[test], result.predicted)))
     row = run[0] if ROWS[run[0]].n_seeds == 1 else f"{run[0]} seed {run[1]}"
-    return f"{problem.name} fold {fold} {row}: R² {r2:.3f}, {result.costs['fit_seconds']:.1f} s"
+    return f"{session.name} fold {fold} {row}: R² {r2:.3f}, {result.costs['fit_seconds']:.1f} s"

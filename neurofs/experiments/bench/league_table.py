@@ -9,7 +9,7 @@ import pandas as pd
 
 from neurofs.experiments.bench.row import Row
 
-__all__ = ["GOALS", "league_rows", "render_league", "summarise"]
+__all__ = ["GOALS", "league_rows", "render_league", "summarize"]
 
 RIVALS = ("XGBoost", "SVR-RBF", "ridge", "kNN on best n by correlation")
 GOALS: Mapping[str, Mapping[str, float]] = {
@@ -23,7 +23,7 @@ KERNEL_RGS = ("kernel RGS", "kernel RGS, lags not mixed")
 COVERED = (0.92, 0.98)
 
 
-def summarise(scores: pd.DataFrame) -> pd.DataFrame:
+def summarize(scores: pd.DataFrame) -> pd.DataFrame:
     """Return for each decoder and recording the means of R² and coverage, the cost, and the spread of seeds.
 
     The cost is CPU seconds per fold (and seed), weights included, and the largest memory; the spread is the
@@ -45,7 +45,7 @@ def render_league(scores: pd.DataFrame) -> str:
 
     Where a row ran with several seeds, R² is their mean, followed by their standard deviation.
     """
-    summary = summarise(scores)
+    summary = summarize(scores)
     names = list(dict.fromkeys(scores["recording"]))
     order = summary["r2"].groupby("decoder").mean().sort_values(ascending=False).index
     head = "decoder".ljust(30) + "".join(f"{name + ' R²':>14}{'':6}{'s/fold':>8}{'MB':>7}" for name in names)
@@ -66,7 +66,7 @@ def _line(summary: pd.DataFrame, decoder: str, names: Sequence[str]) -> str:
 
 def league_rows(scores: pd.DataFrame) -> list[Row]:
     """Return what was promised of the league beside what was measured."""
-    summary = summarise(scores)
+    summary = summarize(scores)
     r2, seconds, covered = (
         summary[column].unstack("decoder").T.to_dict()  # recording → decoder → figure
         for column in ("r2", "seconds", "coverage")
@@ -116,7 +116,7 @@ def _times(recording: str, seconds: Mapping[str, float]) -> Iterator[Row]:
 
 
 def _coverages(recording: str, covered: Mapping[str, float]) -> Iterator[Row]:
-    """Tell how many of the test samples lie in their 95 % intervals."""
+    """Compare the share of test samples inside their 95 % intervals with what it should be."""
     for decoder in _measured(covered, covered):
         share, (low, high) = covered[decoder], COVERED
         what = f"{recording}: {decoder}, 95 % intervals cover"

@@ -1,14 +1,12 @@
-"""RGS beside other learners of feature weights, on the planted-features task (`experiments.reproduce.planted`).
+"""RGS beside other learners of feature weights, on the task of `experiments.reproduce.planted`.
 
-Each method runs in a process of its own: seconds, memory, and how many of the 20 relevant features it finds.
+Each method runs in a process of its own, which tells seconds, memory, and how many of the 20 relevant features it
+finds.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -17,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from neurofs.experiments.bench.meters import MemoryMeter, run_alone
 from neurofs.experiments.bench.row import Row
-from neurofs.running.worker import SINGLE_THREAD
 
 __all__ = ["PEERS", "measure_peers"]
 
@@ -38,7 +36,7 @@ def _ncafs(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _mlkr(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """MLKR learns a matrix; a feature's weight is the length of its column. Few steps, for time."""
+    """Return the length of each feature's column in the matrix that MLKR learns; few steps, to save time."""
     from metric_learn import MLKR, _util
     from sklearn.utils import check_array, check_X_y
 
@@ -66,52 +64,36 @@ def measure_peers() -> Iterator[Row]:
     """Yield one row per method, and for each peer whether RGS was better in all three."""
     own: dict[str, float] = {}
     for name, (package, _) in PEERS.items():
+        what = f"{name}, 20 of 640"
         if find_spec(package) is None:
-            yield Row(f"{name}, 20 of 640", f"skipped: {package} is not installed")
+            yield Row(what, f"skipped: {package} is not installed")
             continue
         try:
-            seen = run_alone(name)
+            seen = run_alone(measure, name, timeout=PATIENCE)
         except subprocess.TimeoutExpired:
-            yield Row(f"{name}, 20 of 640", f"stopped after {PATIENCE} s", "slower than RGS", True)
+            yield Row(what, f"stopped after {PATIENCE} s", "slower than RGS", True)
             continue
         except subprocess.CalledProcessError as error:
-            last = error.stderr.strip().splitlines()[-1] if error.stderr.strip() else "no message"
-            yield Row(f"{name}, 20 of 640", f"failed: {last[:70]}")
+            last = (error.stderr.strip() or "no message").splitlines()[-1]
+            yield Row(what, f"failed: {last[:70]}")
             continue
         own = own or seen
         text = f"{seen['seconds']:.1f} s, {seen['memory'] / 1e6:.0f} MB, found {seen['found']:.0f} of 20"
         if name == "RGS":
-            yield Row(f"{name}, 20 of 640", text)
+            yield Row(what, text)
         else:
-            better = own["seconds"] < seen["seconds"] and own["memory"] < seen["memory"]
-            yield Row(
-                f"{name}, 20 of 640", text, "RGS better in all", better and own["found"] > seen["found"]
-            )
-
-
-def run_alone(name: str) -> dict[str, float]:
-    """Run one method in a fresh process on one core."""
-    command = [sys.executable, "-W", "ignore", "-m", "neurofs.experiments.bench.peers", name]
-    environment = {**os.environ, **SINGLE_THREAD}
-    answer = subprocess.run(
-        command, capture_output=True, text=True, check=True, env=environment, timeout=PATIENCE
-    )
-    return json.loads(answer.stdout.splitlines()[-1])
+            cheaper = all(own[cost] < seen[cost] for cost in ("seconds", "memory"))
+            yield Row(what, text, "RGS better in all", cheaper and own["found"] > seen["found"])
 
 
 def measure(name: str) -> dict[str, float]:
     """Return seconds, growth of the peak memory in bytes and features found, after a small warm-up."""
-    from neurofs.experiments.bench.memory import peak_memory
     from neurofs.experiments.reproduce.planted import draw, found
 
     X, y = draw("mixed", 0)
     method = PEERS[name][1]
     method(X[:60, :30], y[:60])
-    before, start = peak_memory(), time.perf_counter()
+    memory, start = MemoryMeter(), time.perf_counter()
     scores = method(X, y)
     elapsed = time.perf_counter() - start
-    return {"seconds": elapsed, "memory": float(peak_memory() - before), "found": float(found(scores))}
-
-
-if __name__ == "__main__":
-    print(json.dumps(measure(sys.argv[1])))
+    return {"seconds": elapsed, "memory": memory.read(), "found": found(scores)}

@@ -1,26 +1,28 @@
-"""The three recordings of the league as samples and targets, from the files of the shared-data folder."""
+"""The three recordings of the league as samples and targets, from the files of the shared data folder."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from neurofs.features.samples import Samples
 from neurofs.features.splits import BlockedKFold
 from neurofs.features.tensor import build_tensor, to_samples
+from neurofs.ground.errors import InputError
 from neurofs.recordings.readers import load
-from neurofs.recordings.recording import Recording
 
-__all__ = ["RECORDINGS", "Problem", "shared_data"]
+__all__ = ["CHEWIE", "RECORDINGS", "Session", "find_recording", "shared_data"]
+
+CHEWIE = "chewie_20131003_m1.npz"
 
 
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """A decoding problem: samples, targets (rows, outputs), their names, and the trial of each row if any."""
+class Session(NamedTuple):
+    """A recording to decode: samples, targets (rows, outputs), their names, and the trial of each row if any."""
 
     name: str
     samples: Samples
@@ -40,32 +42,33 @@ def shared_data() -> Path:
     return Path(os.environ.get("NEUROFS_SHARED_DATA", beside))
 
 
-def read_stevenson(folder: Path) -> Problem:
-    """Monkey M1/PMd, center-out: 50 ms counts summed in pairs, 10 lags, mean hand velocity of each 100 ms."""
-    recording = load(folder / "stevenson2011_m1.mat", trials=False)
-    return _make_problem("stevenson", recording, ["handVel:x", "handVel:y"], 10)
+def find_recording(name: str) -> Path:
+    """Return the path of a file in the folder of the recordings."""
+    path = shared_data() / name
+    if not path.exists():
+        remedy = "Set NEUROFS_SHARED_DATA to the folder of the recordings."
+        raise InputError(path, "a recording", "no such file", remedy)
+    return path
 
 
-def read_chewie(folder: Path) -> Problem:
-    """Monkey M1, center-out: 100 ms counts, 3 lags that stay inside a trial, hand velocity."""
-    return _make_problem("chewie", load(folder / "chewie_20131003_m1.npz"), ["hand_velocity"], 3)
-
-
-def read_a2929(folder: Path) -> Problem:
-    """Mouse thalamus awake: spikes in 100 ms bins, 10 lags, mean cosine and sine of the head direction."""
-    return _make_problem("a2929", load(folder / "a2929_head_direction.nwb"), ["ry"], 10)
-
-
-def _make_problem(name: str, recording: Recording, target: list[str], n_lags: int) -> Problem:
+def _read(
+    name: str, file: str, target: str | list[str], n_lags: int, folder: Path, **options: Any
+) -> Session:
+    """Return a recording as a decoding problem: counts in bins of 100 ms, and the mean target of each."""
+    recording = load(folder / file, **options)
     tensor = build_tensor(recording, target, bin_width=0.1, n_lags=n_lags)
     samples, y, trial = to_samples(tensor)
     trials = trial if len(recording.trials) else None
     outputs = tuple(tensor["output"].values.tolist())
-    return Problem(name, samples, y, outputs, recording.n_channels, trials)
+    return Session(name, samples, y, outputs, recording.n_channels, trials)
 
 
-RECORDINGS: dict[str, Callable[[Path], Problem]] = {
-    "stevenson": read_stevenson,
-    "chewie": read_chewie,
-    "a2929": read_a2929,
+_VELOCITY = ["handVel:x", "handVel:y"]
+RECORDINGS: dict[str, Callable[[Path], Session]] = {
+    # M1 and PMd of a monkey, center-out; 50 ms counts summed in pairs, hand velocity
+    "stevenson": partial(_read, "stevenson", "stevenson2011_m1.mat", _VELOCITY, 10, trials=False),
+    # M1 of a monkey, center-out; lags stay inside a trial, hand velocity
+    "chewie": partial(_read, "chewie", CHEWIE, "hand_velocity", 3),
+    # thalamus of a mouse, awake; cosine and sine of the head direction
+    "a2929": partial(_read, "a2929", "a2929_head_direction.nwb", "ry", 10),
 }

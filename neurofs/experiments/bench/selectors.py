@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
+from neurofs.experiments.bench.meters import seconds
 from neurofs.experiments.bench.row import Row
 
 __all__ = ["measure_selectors"]
@@ -18,7 +19,7 @@ RELIEF_ROWS, RELIEF_FEATURES = 600, 100  # skrebate takes long for more
 
 
 def measure_selectors() -> Iterator[Row]:
-    """Yield the rows of the table; times are of the processor, after a small run that compiles."""
+    """Yield the rows of the table; times are those of the processor, after a small run that compiles."""
     from neurofs.ground.threads import one_thread
 
     with one_thread():
@@ -26,16 +27,6 @@ def measure_selectors() -> Iterator[Row]:
         yield forward_row()
         yield gflip_row()
         yield from relieff_rows()
-
-
-def seconds(call: Callable[[], Any], repeats: int = 1) -> float:
-    """Return the least processor time of a call."""
-    times = []
-    for _ in range(repeats):
-        start = time.process_time()
-        call()
-        times.append(time.process_time() - start)
-    return min(times)
 
 
 def make_counts(m: int, channels: int, lags: int = LAGS) -> tuple[Any, np.ndarray]:
@@ -62,7 +53,7 @@ def sks_row(m: int = 4040, channels: int = 64) -> Row:
 
     samples, Y = make_counts(m, channels)
     SKS().fit(samples[:100], Y[:100])
-    spent = seconds(lambda: SKS(n_neighbors=50).fit(samples, Y[:, 0]))
+    spent = seconds(lambda: SKS(n_neighbors=50).fit(samples, Y[:, 0]), 1)
     return _under(f"SKS, m = {m}, N = {samples.n_features}, k = 50", spent, 3)
 
 
@@ -87,7 +78,7 @@ def gflip_row(m: int = 1640, n_features: int = 522) -> Row:
     X = rng.poisson(1 + rng.random((8, n_features))[y]).astype(np.float32)
     one_pass = GFlip(n_starts=1, max_passes=1, random_state=0)
     one_pass.fit(X[:100], y[:100])
-    spent = seconds(lambda: one_pass.fit(X, y))
+    spent = seconds(lambda: one_pass.fit(X, y), 1)
     return _under(f"G-flip, one pass and the worth of each feature, m = {m}, N = {n_features}", spent, 20)
 
 
@@ -106,7 +97,7 @@ def relieff_rows(m: int = RELIEF_ROWS, n_features: int = RELIEF_FEATURES) -> Ite
     from skrebate import ReliefF as Peer
 
     peer = Peer(n_neighbors=10, n_features_to_select=20, n_jobs=1)
-    theirs = seconds(lambda: peer.fit(X, y))
+    theirs = seconds(lambda: peer.fit(X, y), 1)
     ratio, same = theirs / spent, set(ours.order_[:20]) == set(peer.top_features_[:20])
     yield Row(what, f"{ratio:.0f} times faster", "at least 10", ratio >= 10)
     yield Row("  the same 20 best features", "yes" if same else "no", "yes", same)

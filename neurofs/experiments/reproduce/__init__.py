@@ -1,19 +1,22 @@
 """Published experiments, run again, with the published figures beside ours.
 
-Each module has ``MINUTES`` (what its default takes on one core, about), ``run(...) -> DataFrame`` (one tidy row
-per figure), ``render(table) -> str``, ``claims(table)``, a list of records made by `make_claim`, and
-``plot(table, path)``.
+An experiment is a module with ``MINUTES`` (about what its default takes on one core) and four functions:
+``run(...)`` returns a table with one row per figure, ``tabulate(table)`` the lines to print, ``claims(table)``
+each published claim beside what we find, and ``plot(table)`` a matplotlib figure.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from importlib import import_module
+from io import BytesIO
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
+from neurofs.experiments.reproduce.claims import Claim, render_claims
+from neurofs.experiments.reproduce.tables import Progress
 from neurofs.ground.errors import UsageError, quoted
+from neurofs.ground.files import write_atomically
 
 __all__ = [
     "EXPERIMENTS",
@@ -23,6 +26,7 @@ __all__ = [
     "find_experiment",
     "list_claims",
     "list_experiments",
+    "render",
     "reproduce",
     "save_figure",
 ]
@@ -45,8 +49,6 @@ EXPERIMENTS = {
 
 def find_experiment(name: str) -> Any:
     """Return the module of an experiment."""
-    from importlib import import_module
-
     if name not in EXPERIMENTS:
         raise UsageError(f"no experiment named {name!r}; choose one of {', '.join(EXPERIMENTS)}, or all")
     return import_module(EXPERIMENTS[name])
@@ -77,22 +79,24 @@ def count_repetitions(name: str) -> int:
     return int(inspect.signature(find_experiment(name).run).parameters["repetitions"].default)
 
 
-def reproduce(
-    name: str, progress: Callable[[int, int], None] | None = None, **options: Any
-) -> tuple[Any, str]:
+def reproduce(name: str, progress: Progress = None, **options: Any) -> tuple[Any, str]:
     """Run an experiment by name; return its table and the text to print.
 
     `progress(done, total)` is called now and then. `options` go to the experiment: `repetitions`, `seed`.
     """
-    module = find_experiment(name)
-    table = module.run(progress=progress, **options)
-    return table, module.render(table)
+    table = find_experiment(name).run(progress=progress, **options)
+    return table, render(name, table)
 
 
-def list_claims(name: str, table: Any) -> list[dict[str, Any]]:
+def render(name: str, table: Any) -> str:
+    """Return the tables of an experiment and its claims as text."""
+    lines = [*find_experiment(name).tabulate(table), "", *render_claims(list_claims(name, table))]
+    return "\n".join(lines)
+
+
+def list_claims(name: str, table: Any) -> list[Claim]:
     """Return the claims of an experiment beside our figures."""
-    claims: list[dict[str, Any]] = find_experiment(name).claims(table)
-    return claims
+    return list(find_experiment(name).claims(table))
 
 
 def check_figure(path: Path) -> None:
@@ -106,9 +110,6 @@ def check_figure(path: Path) -> None:
 
 def save_figure(name: str, table: Any, path: Path) -> Path:
     """Save the figure of an experiment to `path`, whole or not at all."""
-    from neurofs.ground.files import write_atomically
-
-    with TemporaryDirectory() as folder:
-        drawn = Path(folder) / path.name
-        find_experiment(name).plot(table, drawn)
-        return write_atomically(path, drawn.read_bytes())
+    image = BytesIO()
+    find_experiment(name).plot(table).savefig(image, format=path.suffix.removeprefix("."), dpi=120)
+    return write_atomically(path, image.getvalue())

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypedDict
 
-__all__ = ["TITLE", "make_claim", "render_claims"]
-
-TITLE = "Published claims"
+__all__ = ["Claim", "make_claim", "render_claims"]
 
 
-def make_claim(claim: str, published: str, ours: str, holds: Any, why: str = "") -> dict[str, Any]:
-    """Return one claim: what is said, what was published and where, what we find, and whether it holds.
+class Claim(TypedDict):
+    """What is claimed, what was published and where, what we find, and whether it holds."""
 
-    `why` is our explanation if it does not.
+    claim: str
+    published: str
+    ours: str
+    holds: bool
+
+
+def make_claim(claim: str, published: str, ours: str, holds: Any, why: str = "") -> Claim:
+    """Return a claim; `why` is our explanation, told only if the claim does not hold.
 
     >>> make_claim("a beats b", "figure 1: 90 against 50 %", "88 against 51 %", 88 > 51)["holds"]
     True
@@ -23,7 +29,7 @@ def make_claim(claim: str, published: str, ours: str, holds: Any, why: str = "")
     return {"claim": claim, "published": published, "ours": told, "holds": bool(holds)}
 
 
-def render_claims(claims: list[dict[str, Any]]) -> list[str]:
+def render_claims(claims: Iterable[Claim]) -> list[str]:
     """Return the claims as lines of text.
 
     >>> print(*render_claims([make_claim("a beats b", "figure 1", "no: 50 against 51 %", False)]), sep="\\n")
@@ -32,7 +38,7 @@ def render_claims(claims: list[dict[str, Any]]) -> list[str]:
                      published: figure 1
                      ours: no: 50 against 51 %
     """
-    lines = [TITLE]
+    lines = ["Published claims"]
     for record in claims:
         lines.append(f"  {'holds' if record['holds'] else 'does not hold':<13}  {record['claim']}")
         lines += [f"{'':17}published: {record['published']}", f"{'':17}ours: {record['ours']}"]

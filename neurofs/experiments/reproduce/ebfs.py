@@ -1,20 +1,20 @@
 """EBFS ("On Induction", chapter 2): trees on Myd60 … Myd65, and beside ReliefF and the wrapper on real data.
 
-Myd60: a, b, d uniform on {0, 1, 2}; e = 1 if a = 1 or b = 1, 2 if {a, b} = {0, 2}, else 0; the class is 1 if
-{d, e} = {0, 2}, else 0; c equals the class in 75 % of the cases and is random else, as f always is. 500 samples.
-Myd61 … Myd65 replace e by a random value in 10 … 50 % of the cases. Errors by 10 outer folds, EBFS by 10 inner.
+Myd60 has 500 samples: a, b, d are uniform on {0, 1, 2}; e is 1 if a = 1 or b = 1, 2 if {a, b} = {0, 2}, and else
+0; the class is 1 if {d, e} = {0, 2}, and else 0; c equals the class in 75 % of the cases and is otherwise random,
+as f always is. Myd61 … Myd65 replace e by a random value in 10 … 50 % of the cases. Errors are measured in 10
+outer folds, and EBFS chooses in 10 inner ones.
 
 The published real data came from a repository; ours are those that scikit-learn ships, with and without 100
-random features of three values (as in the published Vote100 and Credit100). Trees are scikit-learn's, which
-split in two at a threshold, where C4.5 splits by value; pruning is by cost and complexity, its strength chosen
-inside the training part. The published figures are bars without numbers, so that claims are compared.
+random features of three values (as in the published Vote100 and Credit100). Our trees are scikit-learn's, which
+split in two at a threshold, while C4.5 splits by value; they are pruned by cost and complexity, to an extent that
+is chosen inside the training part. The published figures are bars without numbers, so claims are compared.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,12 +23,14 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
 
-from neurofs.experiments.reproduce.claims import make_claim, render_claims
+from neurofs.experiments.reproduce.claims import Claim, make_claim
+from neurofs.experiments.reproduce.figures import add_legends, make_axes
+from neurofs.experiments.reproduce.tables import Progress, average, choose, render_means, track
 from neurofs.features.samples import Samples
 from neurofs.selectors import EBFS, BackwardElimination, ReliefF
 from neurofs.selectors.trees import split_rows
 
-__all__ = ["MINUTES", "claims", "draw", "plot", "render", "run"]
+__all__ = ["MINUTES", "claims", "draw", "plot", "run", "tabulate"]
 
 MINUTES = 6
 NOISE = (0, 10, 20, 30, 40, 50)
@@ -47,7 +49,7 @@ COLUMNS = ["part", "data", "method", "repetition", "fold", "quantity", "value"]
 
 
 def draw(noise: int, seed: int, m: int = 500) -> tuple[np.ndarray, np.ndarray]:
-    """Return the features a … f and the class of a Myd data set with noise on e, in per cent."""
+    """Return the features a … f and the class of a Myd data set; `noise` on e is in percent."""
     rng = np.random.default_rng([seed, noise])
     a, b, d, f = rng.integers(0, 3, (4, m))
     e = np.where((a == 1) | (b == 1), 1, np.where(a == b, 0, 2))
@@ -58,7 +60,7 @@ def draw(noise: int, seed: int, m: int = 500) -> tuple[np.ndarray, np.ndarray]:
 
 
 def load_set(name: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return one of the data sets that scikit-learn ships; a name with 100 has 100 random features more."""
+    """Return one of the data sets that scikit-learn ships, with 100 random features more if the name ends so."""
     loaders = {"iris": load_iris, "wine": load_wine, "cancer": load_breast_cancer, "digits": load_digits}
     X, y = loaders[name.removesuffix("100")](return_X_y=True)
     if name.endswith("100"):
@@ -75,8 +77,10 @@ def select(method: str, X: np.ndarray, y: np.ndarray, cv: int, seed: int) -> tup
     alpha: Any = "auto" if pruned or method == "pruned tree" else 0.0
     if name == "EBFS":
         selector = EBFS(ccp_alpha=alpha, cv=cv, random_state=seed).fit(X, y)
-        best = next(r for r in selector.rounds_ if set(r.units) == set(selector.get_support(indices=True)))
-        return best.units, best.ccp_alpha, cv * len(selector.rounds_)
+        best = next(
+            r for r in selector.rounds_ if set(r.feature_groups) == set(selector.get_support(indices=True))
+        )
+        return best.feature_groups, best.ccp_alpha, cv * len(selector.rounds_)
     chosen, n_trees = np.arange(X.shape[1]), 0
     if name == "ReliefF":
         weights = ReliefF().fit(X, y).weights_
@@ -113,20 +117,15 @@ def measure(
 
 
 def run(
-    repetitions: int = 3,
-    seed: int = 0,
-    sets: tuple[str, ...] = SETS,
-    progress: Callable[[int, int], None] | None = None,
+    repetitions: int = 3, seed: int = 0, sets: tuple[str, ...] = SETS, progress: Progress = None
 ) -> pd.DataFrame:
     """Return one row per figure; `repetitions` Myd sets are drawn per level of noise, real sets are used once."""
     rows: list[tuple[Any, ...]] = []
     jobs = [("myd", f"myd6{n // 10}", r) for n in NOISE for r in range(repetitions)]
     jobs += [("real", name, 0) for name in sets]
-    for done, (part, data, r) in enumerate(jobs, 1):
+    for part, data, r in track(jobs, progress):
         X, y = draw(10 * int(data[-1]), seed + r) if part == "myd" else load_set(data, seed)
         rows += [(part, data, method, r, *rest) for method, *rest in _one_set(part, data, X, y, seed + r)]
-        if progress:
-            progress(done, len(jobs))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -145,22 +144,18 @@ def _one_set(
                 yield method, fold, quantity, value
 
 
-# ------------------------------------------------------------------------------------------ what they show
-
-
 def _means(table: pd.DataFrame, part: str, quantity: str) -> pd.DataFrame:
     """Return the mean of a quantity, (data, method)."""
-    chosen = table[(table["part"] == part) & (table["quantity"] == quantity)]
-    order = [method for method in TREES + OTHERS if method in set(chosen["method"])]
-    return chosen.pivot_table(index="data", columns="method", values="value", sort=False)[order]
+    return average(choose(table, part=part, quantity=quantity), "data", "method")
 
 
-def claims(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return each published claim, our figure, and whether it holds."""
-    return [*_myd_claims(table), *_real_claims(table)]
+def claims(table: pd.DataFrame) -> Iterator[Claim]:
+    """Yield each published claim, our figure, and whether it holds."""
+    yield from _myd_claims(table)
+    yield from _real_claims(table)
 
 
-def _myd_claims(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _myd_claims(table: pd.DataFrame) -> Iterator[Claim]:
     error, noisy = _means(table, "myd", "error"), ["myd62", "myd63", "myd64", "myd65"]
     gain = (error["tree"] - error["EBFS"])[noisy]
     yield make_claim(
@@ -199,7 +194,7 @@ def _myd_claims(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     )
 
 
-def _real_claims(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _real_claims(table: pd.DataFrame) -> Iterator[Claim]:
     error, nodes = _means(table, "real", "error"), _means(table, "real", "nodes")
     for plain, with_ebfs, published in (
         ("tree", "EBFS", "not worse on 18 of 24 sets"),
@@ -255,56 +250,42 @@ def _real_claims(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     )
 
 
-def render(table: pd.DataFrame) -> str:
-    """Return the tables and the claims as text."""
-    n = table[table["part"] == "myd"]["repetition"].nunique()
-    lines = [f"EBFS on Myd60 … Myd65: error and nodes of 10 outer folds, mean of {n} sets of 500 samples", ""]
-    lines += [*_lines(_means(table, "myd", "error"), ".3f"), "", "Nodes"]
-    lines += _lines(_means(table, "myd", "nodes"), ".1f")
+def tabulate(table: pd.DataFrame) -> list[str]:
+    """Return the tables as lines of text."""
+    n = choose(table, part="myd")["repetition"].nunique()
+    title = f"EBFS on Myd60 … Myd65: error and nodes of 10 outer folds, mean of {n} sets of 500 samples"
     removed = {f"removes {f}": _means(table, "myd", f"removes {f}")["EBFS"] for f in NAMES}
-    lines += ["", "EBFS, share of folds", *_lines(pd.DataFrame(removed), ".2f")]
-    lines += [
-        "",
-        "Data of scikit-learn, error in 5 outer folds (3 inner); 100: with 100 random features more",
-    ]
-    lines += _lines(_means(table, "real", "error"), ".3f")
-    lines += ["", "Nodes", *_lines(_means(table, "real", "nodes"), ".1f")]
-    lines += ["", "Features kept", *_lines(_means(table, "real", "features"), ".1f")]
-    lines += ["", "Seconds to choose them", *_lines(_means(table, "real", "seconds"), ".2f")]
-    return "\n".join([*lines, "", *render_claims(claims(table))])
-
-
-def _lines(means: pd.DataFrame, form: str) -> list[str]:
-    """Return a table (data, method) as lines; what was not run is a dash."""
-    lines = [f"{'':<11}" + "".join(f"{name:>16}" for name in means.columns)]
-    for data, row in means.iterrows():
-        cells = ["–" if np.isnan(value) else format(value, form) for value in row]
-        lines.append(f"{data:<11}" + "".join(f"{cell:>16}" for cell in cells))
+    lines = [title, "", *render_means(_means(table, "myd", "error"), ".3f", 11, 16)]
+    lines += ["", "Nodes", *render_means(_means(table, "myd", "nodes"), ".1f", 11, 16)]
+    lines += ["", "EBFS, share of folds", *render_means(pd.DataFrame(removed), ".2f", 11, 16)]
+    title = "Data of scikit-learn, error in 5 outer folds (3 inner); 100: with 100 random features more"
+    for head, quantity, form in (
+        (title, "error", ".3f"),
+        ("Nodes", "nodes", ".1f"),
+        ("Features kept", "features", ".1f"),
+        ("Seconds to choose them", "seconds", ".2f"),
+    ):
+        lines += ["", head, *render_means(_means(table, "real", quantity), form, 11, 16)]
     return lines
 
 
-def plot(table: pd.DataFrame, path: Path) -> None:
-    """Save figures 2.4 to 2.6 (Myd sets) and the errors on real data (2.7, 2.9) as one image."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(13, 8), layout="constrained")
-    axes = figure.subplots(2, 2)
-    for ax, quantity in ((axes[0, 0], "error"), (axes[0, 1], "nodes")):
+def plot(table: pd.DataFrame) -> Any:
+    """Draw figures 2.4 to 2.6 (Myd sets) and the errors on real data (2.7, 2.9)."""
+    figure, axes = make_axes((13, 8), 2, n_rows=2)
+    for ax, quantity in zip(axes, ("error", "nodes"), strict=False):
         means = _means(table, "myd", quantity)
         for method, style in zip(TREES, ("o-", "o--", "s-", "s--"), strict=True):
-            ax.plot(
-                NOISE, means[method], style, label=method, color="0.5" if "tree" in method else "tab:blue"
-            )
+            color = "0.5" if "tree" in method else "tab:blue"
+            ax.plot(NOISE, means[method], style, label=method, color=color)
         ax.set(xlabel="noise on e (%)", ylabel=quantity, ylim=(0, None))
     for f, style in zip("cef", ("-", "--", ":"), strict=True):
-        axes[1, 0].plot(NOISE, _means(table, "myd", f"removes {f}")["EBFS"], style, marker="o", label=f)
-    axes[1, 0].set(xlabel="noise on e (%)", ylabel="share of folds in which EBFS removes it", ylim=(0, 1))
+        axes[2].plot(NOISE, _means(table, "myd", f"removes {f}")["EBFS"], style, marker="o", label=f)
+    axes[2].set(xlabel="noise on e (%)", ylabel="share of folds in which EBFS removes it", ylim=(0, 1))
     real = _means(table, "real", "error")
     width = 0.8 / len(real.columns)
     for i, method in enumerate(real.columns):
-        axes[1, 1].bar(np.arange(len(real)) + i * width, real[method], width, label=method)
-    axes[1, 1].set_xticks(np.arange(len(real)) + 0.4, real.index)
-    axes[1, 1].set(ylabel="error", ylim=(0, 1.4 * float(np.nanmax(real))))
-    for ax in axes.flat:
-        ax.legend(frameon=False, fontsize=8, ncols=2)
-    figure.savefig(path, dpi=120)
+        axes[3].bar(np.arange(len(real)) + i * width, real[method], width, label=method)
+    axes[3].set_xticks(np.arange(len(real)) + 0.4, real.index)
+    axes[3].set(ylabel="error", ylim=(0, 1.4 * float(np.nanmax(real))))
+    add_legends(*axes, n_columns=2)
+    return figure

@@ -1,21 +1,21 @@
 """Sections 5 and 7 of Almuallim and Dietterich (1994): the fewest Boolean features that explain the samples.
 
-The worked example; table I, sufficiency tests and time with 9 relevant of 25 features; how many samples are needed
-to learn every concept of at most 3 of n features (figure 4); and learning curves for concepts of at most 5 of 16
-features (figures 5 and 6). A sufficient set is found first, and a decision tree without pruning is grown on its
-features ("+ID3"; here scikit-learn's tree with the entropy criterion); "id3" is the same tree on all features.
+Repeated here are the worked example; table I, the sufficiency tests and the time with 9 relevant of 25 features;
+figure 4, how many samples are needed to learn every concept of at most 3 of n features; and figures 5 and 6,
+learning curves for concepts of at most 5 of 16 features. A sufficient set is found first, and a decision tree
+without pruning is grown on its features ("+ID3"; here scikit-learn's tree with the entropy criterion); "id3" is
+the same tree on all features.
 
 Ours is smaller than the source: a concept counts as learned when 90 % of 40 samples, not 100,000, give a
-hypothesis that is right for 90 % of all inputs; 30 concepts and 10 samples each, not 100 and 100. FRINGE is left
-out. Concepts of table I, which the source does not name, are random functions. Irrelevant and relevant features
-are mixed at random, so that no tie is broken in favor of the right ones.
+hypothesis that is right for 90 % of all inputs; figure 6 has 30 concepts and 10 samples each, not 100 and 100.
+FRINGE is left out. The source does not name the concepts of table I; ours are random functions. Irrelevant and
+relevant features are mixed at random, so that no tie is broken in favor of the right ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import permutations
-from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -23,10 +23,12 @@ import numpy as np
 import pandas as pd
 from sklearn.tree import DecisionTreeClassifier
 
-from neurofs.experiments.reproduce.claims import make_claim, render_claims
+from neurofs.experiments.reproduce.claims import Claim, make_claim
+from neurofs.experiments.reproduce.figures import add_legends, make_axes
+from neurofs.experiments.reproduce.tables import Progress, align, average, choose, render_means, track
 from neurofs.selectors import Focus1, Focus2, MutualInformationGreedy, SimpleGreedy, WeightedGreedy
 
-__all__ = ["MINUTES", "claims", "list_concepts", "plot", "render", "run"]
+__all__ = ["MINUTES", "claims", "list_concepts", "plot", "run", "tabulate"]
 
 MINUTES = 2
 EXAMPLE = (["010100", "110010", "101111", "011000", "101001", "100101"], "+++---")
@@ -77,9 +79,9 @@ class Concept:
 
 
 def list_concepts() -> list[np.ndarray]:
-    """Return the functions of three features that differ by more than order and negation; not the constant.
+    """Return the functions of three features that differ by more than order and negation, but not the constant.
 
-    Learners do not change with these, so that the 256 functions are 13 and the constant.
+    Order and negation do not change what learners do, so that the 256 functions are 13 and the constant.
 
     >>> len(list_concepts())
     13
@@ -127,7 +129,7 @@ def learn(method: str, X: np.ndarray, y: np.ndarray, seed: int) -> Callable[[np.
 
 
 def measure_accuracy(method: str, concept: Concept, m: int, Q: np.ndarray, seed: list[int]) -> float:
-    """Return how many of the inputs Q a learner gets right after m samples of a concept."""
+    """Return the share of the inputs Q that a learner gets right after m samples of a concept."""
     X, y, places = concept.draw(m, np.random.default_rng(seed))
     return float(np.mean(learn(method, X, y, seed[-1])(Q) == concept.label(Q, places)))
 
@@ -135,11 +137,8 @@ def measure_accuracy(method: str, concept: Concept, m: int, Q: np.ndarray, seed:
 # --------------------------------------------------------------------------------------------------- the parts
 
 
-def run(
-    repetitions: int = 10, seed: int = 0, progress: Callable[[int, int], None] | None = None
-) -> pd.DataFrame:
+def run(repetitions: int = 10, seed: int = 0, progress: Progress = None) -> pd.DataFrame:
     """Return one row per figure; `repetitions` are the runs of table I, and all other numbers follow it."""
-    rows: list[Row] = []
     parts: list[Iterator[Row]] = [
         _run_example(),
         _run_table_1(repetitions, seed),
@@ -150,10 +149,7 @@ def run(
             for concepts in _random_concepts(repetitions, seed)
         ),
     ]
-    for at, part in enumerate(parts):
-        rows += part
-        if progress:
-            progress(at + 1, len(parts))
+    rows = [row for part in track(parts, progress) for row in part]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -223,118 +219,113 @@ def _run_curve(part: str, tables: list[np.ndarray], repetitions: int, seed: int)
                     yield part, method, m, r, f"accuracy {key}", accuracy
 
 
-# ------------------------------------------------------------------------------------------ what they show
-
-
 def _mean(table: pd.DataFrame, part: str, quantity: str) -> pd.Series:
-    """Return the mean by method and x."""
-    kept = table[(table["part"] == part) & table["quantity"].str.startswith(quantity)]
+    """Return the mean by method and x of a quantity; accuracies are named by their concept as well."""
+    kept = choose(table, part=part)
+    kept = kept[kept["quantity"].str.startswith(quantity)]
     return kept.groupby(["method", "x"])["value"].mean()
 
 
-def claims(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return each published claim, our figure, and whether it holds."""
-    return [make_claim(*claim) for claim in _check_claims(table)]
+def _needed(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the samples needed of figure 4, (learner, number of features)."""
+    return average(choose(table, part="figure 4", quantity="samples"), "method", "x").loc[list(LEARNERS)]
 
 
-def _check_claims(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
+def claims(table: pd.DataFrame) -> Iterator[Claim]:
+    """Yield each published claim, our figure, and whether it holds."""
     yield from _check_example(table)
     yield from _check_table_1(table)
     yield from _check_learning(table)
 
 
-def _check_example(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
+def _check_example(table: pd.DataFrame) -> Iterator[Claim]:
     tests, right = _mean(table, "example", "tests"), _mean(table, "example", "x1")
-    yield (
+    yield make_claim(
         "FOCUS-2 finds the set of the worked example with fewer tests than FOCUS-1",
         "section 5.3: {x1, x3, x4} with 7 tests, against at least 23",
         f"FOCUS-2 {tests['focus-2', 6]:.0f}, FOCUS-1 {tests['focus-1', 6]:.0f} tests",
-        bool(tests["focus-2", 6] == 7 and tests["focus-1", 6] >= 23 and right["focus-2", 6] == 1),
+        tests["focus-2", 6] == 7 and tests["focus-1", 6] >= 23 and right["focus-2", 6] == 1,
     )
 
 
-def _check_table_1(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
+def _check_table_1(table: pd.DataFrame) -> Iterator[Claim]:
     tests, seconds = _mean(table, "table I", "tests"), _mean(table, "table I", "seconds")
-    ratio = tests["focus-1"] / tests["focus-2"]
-    yield (
+    ratio, faster = (mean["focus-1"] / mean["focus-2"] for mean in (tests, seconds))
+    yield make_claim(
         "FOCUS-2 makes far fewer tests than FOCUS-1",
         "table I: 42 to 483 times fewer",
         f"{ratio.min():.0f} to {ratio.max():.0f} times fewer",
-        bool(ratio.min() > 10),
+        ratio.min() > 10,
     )
     second = tests["focus-2"]
-    yield (
+    yield make_claim(
         "FOCUS-2's tests get fewer with more samples",
         "table I: 10,593 with 100, 5,582 with 500 samples",
         f"{second.iloc[0]:,.0f} with 100, {second.iloc[-1]:,.0f} with 500 samples",
-        bool(second.iloc[-1] < second.iloc[0]),
+        second.iloc[-1] < second.iloc[0],
     )
-    faster = seconds["focus-1"] / seconds["focus-2"]
-    yield (
+    yield make_claim(
         "FOCUS-2 is several times faster than FOCUS-1",
         "table I: 5 to 10 times",
         f"takes {1 / faster.max():.2f} to {1 / faster.min():.2f} times as long",
-        bool(faster.min() > 2),
+        faster.min() > 2,
         "packed sets are tested in some 20 ns, most tests ending at the first conflict, while each branch of "
         "FOCUS-2 looks at all conflicts",
     )
     greedy = seconds["focus-2"] / seconds["weighted-greedy"]
-    yield (
+    yield make_claim(
         "Weighted-Greedy is many times faster than FOCUS-2",
         "table I: 5 to 12 times",
         f"{greedy.min():.1f} to {greedy.max():.1f} times",
-        bool(greedy.min() > 2),
+        greedy.min() > 2,
         "both spend much of their time on listing the conflicts",
     )
-    yield (
+    yield make_claim(
         "Weighted-Greedy makes as many tests as it chooses features, and one",
         "table I: 8.5 to 11",
         f"{tests['weighted-greedy'].min():.1f} to {tests['weighted-greedy'].max():.1f}",
-        bool(tests["weighted-greedy"].max() < 16),
+        tests["weighted-greedy"].max() < 16,
     )
 
 
-def _check_learning(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
+def _check_learning(table: pd.DataFrame) -> Iterator[Claim]:
     accuracy = _accuracy(table)
-    needed = table[(table["part"] == "figure 4") & (table["quantity"] == "samples")]
-    samples = needed.set_index(["method", "x"])["value"]
+    samples = _needed(table).stack()
     few, many = N_FEATURES[0], N_FEATURES[-1]
-    yield (
+    yield make_claim(
         "with more irrelevant features FOCUS needs hardly more samples, ID3 far more",
         "figure 4; 2236 for ID3 and 12 features",
         f"from {few} to {many} features: FOCUS {samples['focus', few]:.0f} to {samples['focus', many]:.0f}, "
         f"ID3 {samples['id3', few]:.0f} to {samples['id3', many]:.0f}",
-        bool(
-            samples["focus", many] / samples["focus", few] < 1.5 < samples["id3", many] / samples["id3", few]
-        ),
+        samples["focus", many] / samples["focus", few] < 1.5 < samples["id3", many] / samples["id3", few],
     )
     worst = {method: samples[method, many] for method in GREEDY}
-    yield (
+    yield make_claim(
         "of the heuristics, Weighted-Greedy is closest to FOCUS in the worst case",
         "figure 4: quite close",
         ", ".join(f"{method} {value:.0f}" for method, value in worst.items()) + f" samples, {many} features",
-        bool(worst["weighted-greedy"] < min(worst["simple-greedy"], worst["mi-greedy"])),
+        worst["weighted-greedy"] < min(worst["simple-greedy"], worst["mi-greedy"]),
     )
     gain = {method: accuracy[method].mean() - accuracy["id3"].mean() for method in (*GREEDY, "focus")}
-    yield (
+    yield make_claim(
         "each heuristic improves on ID3 on average",
         "figure 6",
         ", ".join(f"{method} {gain[method]:+.3f}" for method in GREEDY),
-        bool(min(gain[method] for method in GREEDY) > 0),
+        min(gain[method] for method in GREEDY) > 0,
     )
     loss = {method: gain["focus"] - gain[method] for method in GREEDY}
-    yield (
+    yield make_claim(
         "Weighted-Greedy comes close to FOCUS on average, closer than the others",
         "figure 6: quite close",
         ", ".join(f"{method} {-loss[method]:+.3f}" for method in GREEDY) + " of FOCUS's accuracy",
-        bool(loss["weighted-greedy"] < min(loss["simple-greedy"], loss["mi-greedy"])),
+        loss["weighted-greedy"] < min(loss["simple-greedy"], loss["mi-greedy"]),
     )
     apart = abs(gain["simple-greedy"] - gain["mi-greedy"])
-    yield (
+    yield make_claim(
         "Simple-Greedy and Mutual-Information-Greedy are very much alike",
         "figures 4 and 6: very much alike",
         f"their accuracies differ by {apart:.3f} on average",
-        bool(apart < 0.02),
+        apart < 0.02,
     )
 
 
@@ -343,61 +334,45 @@ def _accuracy(table: pd.DataFrame) -> pd.DataFrame:
     return _mean(table, "figure 6", "accuracy").unstack("method")
 
 
-def render(table: pd.DataFrame) -> str:
-    """Return the tables and the claims as text."""
-    lines = ["Table I: sufficiency tests, ours / published; 9 relevant of 25 features, averages", ""]
+def tabulate(table: pd.DataFrame) -> list[str]:
+    """Return table I and figures 4 to 6 as lines of text."""
     tests, seconds = _mean(table, "table I", "tests"), _mean(table, "table I", "seconds")
     heads = list(TABLE_1["focus-1"])
-    lines.append(f"{'samples':<18}" + "".join(f"{m:>26}" for m in heads))
+    rows: list[tuple[Any, ...]] = [("samples", *heads)]
     for method in EXACT:
-        cells = [f"{tests[method, m]:,.1f} / {TABLE_1[method][m][0]:,.1f}" for m in heads]
-        lines.append(f"{method:<18}" + "".join(f"{cell:>26}" for cell in cells))
-        cells = [f"{seconds[method, m]:.3f} s / {TABLE_1[method][m][1]:g} s" for m in heads]
-        lines.append(f"{'':<18}" + "".join(f"{cell:>26}" for cell in cells))
-    needed = table[(table["part"] == "figure 4") & (table["quantity"] == "samples")]
-    wide = needed.pivot_table(index="method", columns="x", values="value")
-    lines += ["", "Figure 4: samples needed for all concepts of at most 3 of n features", ""]
-    lines.append(f"{'+ ID3':<18}" + "".join(f"{f'n = {n}':>10}" for n in N_FEATURES))
-    lines += [
-        f"{method:<18}" + "".join(f"{wide.loc[method, n]:>10.0f}" for n in N_FEATURES) for method in LEARNERS
-    ]
+        published = TABLE_1[method]
+        rows.append((method, *(f"{tests[method, m]:,.1f} / {published[m][0]:,.1f}" for m in heads)))
+        rows.append(("", *(f"{seconds[method, m]:.3f} s / {published[m][1]:g} s" for m in heads)))
+    lines = ["Table I: sufficiency tests, ours / published; 9 relevant of 25 features, averages", ""]
+    lines += [*align(rows, 18, 26), ""]
+    lines += ["Figure 4: samples needed for all concepts of at most 3 of n features", ""]
+    lines += render_means(_needed(table), ".0f", 18, 10, corner="+ ID3", head="n = {}")
     for part, what in (
         ("figure 5", "the concept of figure 5"),
         ("figure 6", "random concepts of 5 features"),
     ):
-        accuracy = _mean(table, part, "accuracy").unstack("x")
+        accuracy = _mean(table, part, "accuracy").unstack("x").loc[list(LEARNERS)]
         lines += ["", f"Accuracy after m samples, 16 features, {what} (fig. {part[-1]})", ""]
-        lines.append(f"{'+ ID3':<18}" + "".join(f"{f'm = {m}':>10}" for m in SIZES))
-        lines += [
-            f"{method:<18}" + "".join(f"{accuracy.loc[method, m]:>10.3f}" for m in SIZES)
-            for method in LEARNERS
-        ]
-    return "\n".join([*lines, "", *render_claims(claims(table))])
+        lines += render_means(accuracy, ".3f", 18, 10, corner="+ ID3", head="m = {}")
+    return lines
 
 
-def plot(table: pd.DataFrame, path: Path) -> None:
-    """Save figures 4, 5 and 6, and the tests of table I, as one image."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(15, 3.8), layout="constrained")
-    axes = figure.subplots(1, 4)
+def plot(table: pd.DataFrame) -> Any:
+    """Draw the tests of table I, and figures 4, 5 and 6."""
+    figure, axes = make_axes((15, 3.8), 4)
     tests = _mean(table, "table I", "tests")
     for method in EXACT:
         axes[0].plot(tests[method], "o-", label=method)
         axes[0].plot(*zip(*((m, t) for m, (t, _) in TABLE_1[method].items()), strict=True), "k:", lw=0.8)
-    axes[0].set(
-        yscale="log", xlabel="samples", ylabel="sufficiency tests", title="table I (dotted: published)"
-    )
-    needed = table[(table["part"] == "figure 4") & (table["quantity"] == "samples")]
-    curve, mean = _mean(table, "figure 5", "accuracy"), _accuracy(table)
+    needed, curve, mean = _needed(table), _mean(table, "figure 5", "accuracy"), _accuracy(table)
     for method in LEARNERS:
-        part = needed[needed["method"] == method]
-        axes[1].plot(part["x"], part["value"], "o-", label=method)
+        axes[1].plot(needed.loc[method], "o-", label=method)
         axes[2].plot(curve[method], "o-", label=method)
         axes[3].plot(mean["focus"] - mean[method], "o-", label=method)
+    title = "table I (dotted: published)"
+    axes[0].set(yscale="log", xlabel="samples", ylabel="sufficiency tests", title=title)
     axes[1].set(yscale="log", xlabel="features", ylabel="samples needed", title="figure 4")
     axes[2].set(xlabel="samples", ylabel="accuracy", title="figure 5")
     axes[3].set(xlabel="samples", ylabel="accuracy of FOCUS − accuracy", title="figure 6")
-    for ax in axes:
-        ax.legend(frameon=False, fontsize=8)
-    figure.savefig(path, dpi=120)
+    add_legends(*axes)
+    return figure

@@ -1,34 +1,36 @@
 """The fewest channel × lag events that determine reach direction: Almuallim and Dietterich (1994) on real spikes.
 
-`chewie_20131003_m1.npz`: 174 units of monkey motor cortex, windows of 3 bins of 100 ms, eight directions. An event
-is at least one spike of a unit in one bin (`levels=2`). On the training trials of each of five folds, the greedy
-algorithms look for the fewest events that leave at most a share ε of the conflicts (pairs of windows of different
-directions that agree on the events), and FOCUS-2 for the smallest set of all among the 30 events that come first
-in the order of Mutual-Information-Greedy. Soft kNN then decodes the test trials from the events.
+`chewie_20131003_m1.npz`: 174 channels of monkey motor cortex, windows of 3 bins of 100 ms, eight directions. An
+event is at least one spike of a channel in one bin (`levels=2`). On the training trials of each of five folds, the
+greedy algorithms look for the fewest events that leave at most a share ε of the conflicts (pairs of windows of
+different directions that agree on the events). FOCUS-2 looks for the smallest set of all among the 30 events that
+come first in the order of Mutual-Information-Greedy. Soft kNN then decodes the test trials from the events.
 
-The control: the same after the directions were dealt out anew among the training trials. If those take no more
-events, the events tell rows apart, and not directions.
+As a control, the same is done after the directions were dealt out anew among the training trials. If that takes no
+more events, the events tell rows apart, not directions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from neurofs.experiments.reproduce.claims import make_claim, render_claims
+from neurofs.decoders.classifiers import SoftKNNClassifier
+from neurofs.experiments.bench.recordings import CHEWIE, find_recording
+from neurofs.experiments.reproduce.claims import Claim, make_claim
 from neurofs.experiments.reproduce.direction import read_direction
+from neurofs.experiments.reproduce.figures import add_legends, make_axes
+from neurofs.experiments.reproduce.tables import Progress, average, choose, render_means, track
 from neurofs.features.samples import Samples
-from neurofs.ground.errors import InputError
+from neurofs.features.splits import BlockedKFold
 from neurofs.selectors import Focus2, InfoGain, MutualInformationGreedy, Random, SimpleGreedy, WeightedGreedy
 
-__all__ = ["MINUTES", "claims", "plot", "render", "run", "shuffle_trials"]
+__all__ = ["MINUTES", "claims", "plot", "run", "shuffle_trials", "tabulate"]
 
 MINUTES = 1
-RECORDING = "chewie_20131003_m1.npz"
 TOLERANCES = (0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.0)
 EXACT_TOLERANCES = (0.3, 0.2)  # at which FOCUS-2 is run
 N_CANDIDATES = 30
@@ -54,29 +56,16 @@ def shuffle_trials(y: np.ndarray, trial: np.ndarray, rng: np.random.Generator) -
     return y[first][rng.permutation(first.size)][number]
 
 
-def run(
-    repetitions: int = 5, seed: int = 0, progress: Callable[[int, int], None] | None = None
-) -> pd.DataFrame:
+def run(repetitions: int = 5, seed: int = 0, progress: Progress = None) -> pd.DataFrame:
     """Return one row per fold (`repetitions` of five), target, method and tolerance: events, and accuracy."""
-    from neurofs.experiments.bench.recordings import shared_data
-    from neurofs.features.splits import BlockedKFold
-
-    recording = shared_data() / RECORDING
-    if not recording.exists():
-        remedy = "Set NEUROFS_SHARED_DATA to the folder of the recordings."
-        raise InputError(recording.name, "the recording", "no such file", remedy)
-    samples, y, trial = read_direction(recording)
+    samples, y, trial = read_direction(find_recording(CHEWIE))
     rows: list[Row] = []
     folds = list(BlockedKFold(5).split(samples, groups=trial))[:repetitions]
-    for fold, (train, test) in enumerate(folds):
-        test_part = samples[test], y[test]
-        rng = np.random.default_rng([seed, fold])
-        dealt = shuffle_trials(y[train], trial[train], rng)
+    for fold, (train, test) in track(enumerate(folds), progress):
+        dealt = shuffle_trials(y[train], trial[train], np.random.default_rng([seed, fold]))
         for target, labels in (("direction", y[train]), ("dealt out anew", dealt)):
-            found = _Events(samples[train], labels, *test_part)
+            found = _Events(samples[train], labels, samples[test], y[test])
             rows += [(fold, target, *row) for row in found.score_all(seed)]
-        if progress:
-            progress(fold + 1, len(folds))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -111,104 +100,88 @@ class _Events:
 
     def decode(self, events: np.ndarray) -> float:
         """Return the accuracy of soft kNN on some events."""
-        from neurofs.decoders.classifiers import SoftKNNClassifier
-
         model = SoftKNNClassifier(N_NEIGHBORS).fit(self.X[:, events], self.y)
         return float(model.score(self.Q[:, events], self.truth))
 
 
-# ------------------------------------------------------------------------------------------ what they show
-
-
 def _means(table: pd.DataFrame, target: str, value: str) -> pd.DataFrame:
-    part = table[(table["target"] == target) & table["tolerance"].notna()]
-    return part.pivot_table(index="method", columns="tolerance", values=value)
+    """Return the mean of a column for the methods that have tolerances, (method, tolerance)."""
+    return average(choose(table, target=target).dropna(), "method", "tolerance", value).sort_index()
 
 
-def _rival(table: pd.DataFrame, method: str, n: int | None = None) -> float:
-    part = table[(table["target"] == "direction") & (table["method"] == method)]
-    return float((part if n is None else part[part["events"] == n])["accuracy"].mean())
+def _rival(table: pd.DataFrame, method: str, **values: int) -> float:
+    """Return the mean accuracy of a method without tolerances."""
+    return float(choose(table, target="direction", method=method, **values)["accuracy"].mean())
 
 
-def claims(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return each expectation, our figure, and whether it holds; none of it is published."""
-    return [make_claim(*claim) for claim in _check_claims(table)]
-
-
-def _check_claims(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
+def claims(table: pd.DataFrame) -> Iterator[Claim]:
+    """Yield each expectation, our figure, and whether it holds; none of it is published."""
     events, accuracy = (_means(table, "direction", value) for value in ("events", "accuracy"))
     control = _means(table, "dealt out anew", "events")
     chance = _rival(table, "most frequent direction")
     best = accuracy.loc[list(GREEDY)].stack()
-    yield (
+    yield make_claim(
         "the events decode the direction of new trials far above chance",
         NOWHERE,
         f"best {best.max():.3f} ({best.idxmax()[0]}, ε = {best.idxmax()[1]:g}); chance {chance:.3f}",
-        bool(best.max() > 2 * chance),
+        best.max() > 2 * chance,
     )
     common = list(EXACT_TOLERANCES)
     exact, greedy = events.loc["focus-2 of 30", common], events.loc["mi-greedy", common]
-    yield (
+    yield make_claim(
         "FOCUS-2 finds sets no larger than the greedy ones among the same events",
         NOWHERE,
         f"{exact.tolist()} against {greedy.round(1).tolist()} events at ε = {common}",
-        bool((exact <= greedy + 1e-9).all()),
+        (exact <= greedy + 1e-9).all(),
     )
     for method in GREEDY:
         fewer = control.loc[method].mean() - events.loc[method].mean()
-        yield (
+        yield make_claim(
             f"fewer events determine the direction than one dealt out anew ({method})",
             NOWHERE,
             f"{fewer:+.2f} events on average over ε",
-            bool(fewer > 0.5),
+            fewer > 0.5,
             WHY,
         )
-    yield (
+    yield make_claim(
         "they decode better than 17 events by infogain",
         NOWHERE,
-        f"17 by infogain {_rival(table, 'infogain', 17):.3f}; best set {best.max():.3f}; all "
+        f"17 by infogain {_rival(table, 'infogain', events=17):.3f}; best set {best.max():.3f}; all "
         f"{_rival(table, 'all events'):.3f}",
-        bool(best.max() > _rival(table, "infogain", 17)),
+        best.max() > _rival(table, "infogain", events=17),
     )
 
 
-def render(table: pd.DataFrame) -> str:
-    """Return the table and what it shows as text."""
+def tabulate(table: pd.DataFrame) -> list[str]:
+    """Return the number of events and the accuracy by tolerance as lines of text."""
     folds = table["fold"].nunique()
     lines = [
-        f"Events that determine one of 8 reach directions but for a share ε of conflicts, mean of {folds} folds"
+        f"Events that determine one of 8 reach directions but for a share ε of conflicts, mean of {folds} folds",
+        "",
     ]
-    lines += ["", f"{'':<32}" + "".join(f"{f'ε = {e:g}':>14}" for e in TOLERANCES), "number of events"]
-    for target, mark in (("direction", ""), ("dealt out anew", ", dealt anew")):
-        events = _means(table, target, "events")
-        for method in events.index:
-            cells = [events.loc[method].get(e, np.nan) for e in TOLERANCES]
-            lines.append(f"  {method + mark:<30}" + "".join(f"{_cell(c, '.1f'):>14}" for c in cells))
+    head, *events = _lines(_means(table, "direction", "events"), ".1f")
+    lines += [head, "number of events", *events]
+    lines += _lines(_means(table, "dealt out anew", "events"), ".1f", ", dealt anew")[1:]
     lines += ["accuracy of soft kNN on test trials"]
-    accuracy = _means(table, "direction", "accuracy")
-    for method in accuracy.index:
-        cells = [accuracy.loc[method].get(e, np.nan) for e in TOLERANCES]
-        lines.append(f"  {method:<30}" + "".join(f"{_cell(c, '.3f'):>14}" for c in cells))
+    lines += _lines(_means(table, "direction", "accuracy"), ".3f")[1:]
     rivals = [
-        f"{n} by {name} {_rival(table, name, n):.3f}" for name in ("infogain", "random") for n in (5, 17)
+        f"{n} by {name} {_rival(table, name, events=n):.3f}"
+        for name in ("infogain", "random")
+        for n in (5, 17)
     ]
-    ends = ", ".join(
-        f"{name} {_rival(table, name):.3f}" for name in ("all events", "most frequent direction")
-    )
-    lines += [f"  beside: {', '.join(rivals)}, {ends}", ""]
-    return "\n".join([*lines, *render_claims(claims(table))])
+    rivals += [f"{name} {_rival(table, name):.3f}" for name in ("all events", "most frequent direction")]
+    return [*lines, f"  beside: {', '.join(rivals)}"]
 
 
-def _cell(value: float, form: str) -> str:
-    return "" if np.isnan(value) else format(value, form)
+def _lines(means: pd.DataFrame, form: str, mark: str = "") -> list[str]:
+    """Return the means as lines of text, tolerances falling, below a head line."""
+    named = means[list(TOLERANCES)].rename(index=lambda method: f"  {method}{mark}")
+    return render_means(named, form, 32, 14, head="ε = {:g}", missing="")
 
 
-def plot(table: pd.DataFrame, path: Path) -> None:
-    """Save the number of events and the accuracy against the tolerance as one image."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 3.8), layout="constrained")
-    axes = figure.subplots(1, 2)
+def plot(table: pd.DataFrame) -> Any:
+    """Draw the number of events and the accuracy against the tolerance."""
+    figure, axes = make_axes((9, 3.8), 2)
     events, control = (_means(table, target, "events") for target in ("direction", "dealt out anew"))
     accuracy = _means(table, "direction", "accuracy")
     for at, method in enumerate(events.index):
@@ -218,6 +191,5 @@ def plot(table: pd.DataFrame, path: Path) -> None:
     axes[1].axhline(_rival(table, "most frequent direction"), color="0.5", ls="--", label="chance")
     axes[0].set(xlabel="tolerance ε", ylabel="events (dotted: directions dealt out anew)", yscale="log")
     axes[1].set(xlabel="tolerance ε", ylabel="accuracy on test trials", ylim=(0, None))
-    for ax in axes:
-        ax.legend(frameon=False, fontsize=8)
-    figure.savefig(path, dpi=120)
+    add_legends(*axes)
+    return figure

@@ -7,46 +7,49 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-from neurofs import __version__
 from neurofs.experiments.reproduce import (
     EXPERIMENTS,
     count_repetitions,
     describe_experiment,
     find_experiment,
     list_claims,
-    reproduce,
     save_figure,
 )
-from neurofs.experiments.reproduce.claims import TITLE
+from neurofs.experiments.reproduce.claims import Claim, render_claims
 from neurofs.ground.errors import UsageError
 from neurofs.ground.files import remove_parts, write_atomically
+from neurofs.report import page
+from neurofs.report.svg import Styles
 from neurofs.running.executors import Failure, Processes
 from neurofs.running.lock import hold_folder
 
 __all__ = ["Outcome", "render_page", "run_all"]
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What came of one experiment: its text, claims and figure, or why it failed."""
+class Outcome(NamedTuple):
+    """What came of one experiment: its tables, claims and figure, or why it failed."""
 
     name: str
     title: str
     repetitions: int
     seconds: float
-    text: str = ""
-    claims: list[dict[str, Any]] = field(default_factory=list)
+    tables: str = ""
+    claims: Sequence[Claim] = ()
     figure: Path | None = None
     error: str = ""
+
+    @property
+    def text(self) -> str:
+        """What `neurofs reproduce` prints of the experiment."""
+        if self.error:
+            return f"failed: {self.error}"
+        return "\n".join([self.tables, "", *render_claims(self.claims)])
 
 
 def run_all(
@@ -83,17 +86,18 @@ def run_all(
 def _run_one(settings: tuple[Path, int, int | None], name: str) -> Outcome:
     """Run one experiment and write its table, text and figure; this is what a child process does."""
     folder, seed, repetitions = settings
-    n = repetitions or count_repetitions(name)
+    module, n = find_experiment(name), repetitions or count_repetitions(name)
     figure = folder / f"{name}.png"
     figure.unlink(missing_ok=True)
     start = time.perf_counter()
-    table, text = reproduce(name, seed=seed, repetitions=n)
+    table = module.run(seed=seed, repetitions=n)
+    tables, claims = "\n".join(module.tabulate(table)), list_claims(name, table)
     write_atomically(folder / f"{name}.csv", table.to_csv(index=False))
-    write_atomically(folder / f"{name}.txt", text + "\n")
     save_figure(name, table, figure)
     seconds = time.perf_counter() - start
-    title = describe_experiment(find_experiment(name))
-    return Outcome(name, title, n, seconds, text, list_claims(name, table), figure)
+    outcome = Outcome(name, describe_experiment(module), n, seconds, tables, claims, figure)
+    write_atomically(folder / f"{name}.txt", outcome.text + "\n")
+    return outcome
 
 
 def _read_outcome(name: str, repetitions: int | None, result: Outcome | Failure) -> Outcome:
@@ -103,26 +107,30 @@ def _read_outcome(name: str, repetitions: int | None, result: Outcome | Failure)
     return Outcome(name, title, repetitions or count_repetitions(name), 0.0, error=result.reason)
 
 
-# ------------------------------------------------------------------------------------------------ the page
+# The page
 
 
 def render_page(outcomes: list[Outcome], seed: int) -> str:
-    """Return one HTML page that needs nothing else; every text in it is escaped, every claim stands once."""
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined
-    )
-    return environment.get_template("index.html.jinja").render(
+    """Return one HTML page, in the design of the reports; every text in it is escaped, every claim stands once."""
+    styles, title = Styles(), "Published experiments, run again"
+    body = page.render_body(
+        (Path(__file__).parent / "experiments.html").read_text(encoding="utf-8"),
+        title=title,
         outcomes=outcomes,
-        claims_title=TITLE,
         images={o.name: _as_data(o.figure) for o in outcomes if o.figure},
         default={o.name: count_repetitions(o.name) for o in outcomes},
         held=sum(claim["holds"] for o in outcomes for claim in o.claims),
         total=sum(len(o.claims) for o in outcomes),
         failed=[o.name for o in outcomes if o.error],
-        version=__version__,
         seed=seed,
         day=date.today().isoformat(),
+        good=styles.name_of("color: var(--good)"),
+        bad=styles.name_of("color: var(--bad)"),
+        tables=styles.name_of("white-space: pre"),
+        image=styles.name_of("max-width: 100%"),
     )
+    contents = [("claims", "Claims"), *((o.name, o.name) for o in outcomes)]
+    return page.render_page(title, body, styles, contents)
 
 
 def _as_data(figure: Path) -> str:

@@ -3,7 +3,7 @@
 Published with MNIST: 784 pixels, 2000 images. Ours are scikit-learn's digits: 64 pixels of 8 × 8, 1797 images,
 also made binary by a threshold. Quality is infogain; meta-features are the position (x, y) of a pixel or its
 distance r from the center; the regression is linear over Gaussians on a 7 × 7 grid, whose width of 3 of 28
-pixels becomes 0.86 of 8. As ours has fewer pixels than Gaussians, a ridge is chosen by leave-one-out.
+pixels becomes 0.86 of 8. Since ours has fewer pixels than Gaussians, a ridge is chosen by leave-one-out.
 
     5.1  correlation of predicted and measured quality of unseen pixels, against the number of pixels seen
     5.2  error of 1-NN on the best unseen pixels by predicted (an eighth of all was seen) or measured quality
@@ -13,9 +13,8 @@ pixels becomes 0.86 of 8. As ours has fewer pixels than Gaussians, a ridge is ch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import combinations
-from pathlib import Path
+from collections.abc import Iterator
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -26,11 +25,13 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from neurofs.experiments.reproduce.claims import make_claim, render_claims
+from neurofs.experiments.reproduce.claims import Claim, make_claim
+from neurofs.experiments.reproduce.figures import add_legends, make_axes, plot_means
+from neurofs.experiments.reproduce.tables import Progress, average, choose, render_means, track
 from neurofs.selectors.filters import mutual_information
 from neurofs.selectors.meta import QualityMap
 
-__all__ = ["MINUTES", "claims", "plot", "render", "run"]
+__all__ = ["MINUTES", "claims", "plot", "run", "tabulate"]
 
 MINUTES = 1
 SIDE, N_FEATURES, N_IMAGES = 8, 64, 1000  # of training images; the others are for tests
@@ -40,6 +41,13 @@ TOP = (1, 2, 4, 8, 12, 16, 24, 32)
 TASKS = (1, 2, 4, 6, 8, 10)
 IMAGES = (10, 20, 50, 100, 200, 500, 1000)
 PLACE = np.column_stack([np.arange(N_FEATURES) % SIDE, np.arange(N_FEATURES) // SIDE]).astype(float)
+FIGURES = {
+    "5.1": "Correlation of predicted with measured quality of unseen pixels, by pixels seen",
+    "5.2": f"Error of 1-NN on the best n of the unseen pixels ({N_FEATURES // 8} pixels seen)",
+    "5.5": "Correlation of predicted with true quality for new digits, by number of training tasks",
+    "5.7": "Correlation of quality from n images with that from all",
+}
+AXES = ("pixels seen", "unseen pixels used", "training tasks", "images")
 FAR_APART = "neighboring pixels of 8 × 8 have less in common than those of 28 × 28"
 RADIUS = np.hypot(*(PLACE - (SIDE - 1) / 2).T)[:, None]
 
@@ -72,22 +80,17 @@ def correlation(a: np.ndarray, b: np.ndarray) -> float:
     return 0.0 if np.ptp(a) < 1e-12 or np.ptp(b) < 1e-12 else float(np.corrcoef(a, b)[0, 1])
 
 
-def run(
-    repetitions: int = 20, seed: int = 0, progress: Callable[[int, int], None] | None = None
-) -> pd.DataFrame:
+def run(repetitions: int = 20, seed: int = 0, progress: Progress = None) -> pd.DataFrame:
     """Return one row per figure, method, x and repetition."""
     X, y = load_digits(return_X_y=True)
     X = (X >= 8).astype(np.int64)
     pairs = list(combinations(range(10), 2))
     tasks = {pair: infogain(X[np.isin(y, pair)], y[np.isin(y, pair)]) for pair in pairs}
     rows: list[tuple[Any, ...]] = []
-    for r in range(repetitions):
+    for r in track(range(repetitions), progress):
         rng = np.random.default_rng([seed, r])
-        for figure in (_predict_unseen, _few_images):
-            rows += [(*row[:3], r, row[3]) for row in figure(X, y, rng)]
-        rows += [(*row[:3], r, row[3]) for row in _transfer_tasks(tasks, rng)]
-        if progress:
-            progress(r + 1, repetitions)
+        figures = chain(_predict_unseen(X, y, rng), _few_images(X, y, rng), _transfer_tasks(tasks, rng))
+        rows += [(figure, method, x, r, value) for figure, method, x, value in figures]
     return pd.DataFrame(rows, columns=["figure", "method", "x", "repetition", "value"])
 
 
@@ -146,26 +149,20 @@ def _few_images(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> Itera
         yield "5.7", "predicted", n, correlation(make_map().fit(PLACE, direct).predict(PLACE), truth)
 
 
-# ------------------------------------------------------------------------------------------ what they show
-
-
 def _means(table: pd.DataFrame, figure: str) -> pd.DataFrame:
     """Return the mean values of a figure, (method, x)."""
-    chosen = table[table["figure"] == figure]
-    return chosen.pivot_table(index="method", columns="x", values="value", sort=False)
+    return average(choose(table, figure=figure), "method", "x")
 
 
-def claims(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return each published claim, our figure, and whether it holds."""
-    return [
-        _accuracy_claim(_means(table, "5.1").loc["predicted"]),
-        _error_claim(_means(table, "5.2")),
-        *_task_claims(_means(table, "5.5")),
-        *_few_claims(_means(table, "5.7")),
-    ]
+def claims(table: pd.DataFrame) -> Iterator[Claim]:
+    """Yield each published claim, our figure, and whether it holds."""
+    yield _accuracy_claim(_means(table, "5.1").loc["predicted"])
+    yield _error_claim(_means(table, "5.2"))
+    yield from _task_claims(_means(table, "5.5"))
+    yield from _few_claims(_means(table, "5.7"))
 
 
-def _accuracy_claim(seen: pd.Series) -> dict[str, Any]:
+def _accuracy_claim(seen: pd.Series) -> Claim:
     half = N_FEATURES // 2
     return make_claim(
         "with enough pixels seen, the quality of new ones is predicted with high accuracy",
@@ -176,7 +173,7 @@ def _accuracy_claim(seen: pd.Series) -> dict[str, Any]:
     )
 
 
-def _error_claim(top: pd.DataFrame) -> dict[str, Any]:
+def _error_claim(top: pd.DataFrame) -> Claim:
     middle = [n for n in TOP if 4 <= n <= 24]
     predicted, measured, random = (top.loc[name, middle] for name in ("predicted", "infogain", "random"))
     cells = ", ".join(f"{n}: {predicted[n]:.2f} / {measured[n]:.2f} / {random[n]:.2f}" for n in middle)
@@ -189,7 +186,7 @@ def _error_claim(top: pd.DataFrame) -> dict[str, Any]:
     )
 
 
-def _task_claims(tasks: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _task_claims(tasks: pd.DataFrame) -> Iterator[Claim]:
     for method, rival, why in (
         (
             "(x, y)",
@@ -208,7 +205,7 @@ def _task_claims(tasks: pd.DataFrame) -> Iterator[dict[str, Any]]:
         )
 
 
-def _few_claims(few: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _few_claims(few: pd.DataFrame) -> Iterator[Claim]:
     gain = few.loc["predicted"] - few.loc["infogain"]
     cells = ", ".join(f"{n}: {few.loc['predicted', n]:.2f} / {few.loc['infogain', n]:.2f}" for n in IMAGES)
     yield make_claim(
@@ -227,44 +224,21 @@ def _few_claims(few: pd.DataFrame) -> Iterator[dict[str, Any]]:
     )
 
 
-def render(table: pd.DataFrame) -> str:
-    """Return the figures and the claims as text."""
-    n = table["repetition"].nunique()
-    titles = {
-        "5.1": "5.1 Correlation of predicted with measured quality of unseen pixels, by pixels seen",
-        "5.2": f"5.2 Error of 1-NN on the best n of the unseen pixels ({N_FEATURES // 8} pixels seen)",
-        "5.5": "5.5 Correlation of predicted with true quality for new digits, by number of training tasks",
-        "5.7": "5.7 Correlation of quality from n images with that from all",
-    }
-    lines = [
-        f"Meta-features of pixels (Navot 2006, chapter 5) on scikit-learn's digits, mean of {n} repetitions"
-    ]
-    for figure, title in titles.items():
-        means = _means(table, figure)
-        lines += ["", title, f"{'':<12}" + "".join(f"{x:>8}" for x in means.columns)]
-        lines += [f"{name:<12}" + "".join(f"{v:>8.3f}" for v in row) for name, row in means.iterrows()]
-    return "\n".join([*lines, "", *render_claims(claims(table))])
+def tabulate(table: pd.DataFrame) -> list[str]:
+    """Return the figures as lines of text."""
+    source = "Meta-features of pixels (Navot 2006, chapter 5) on scikit-learn's digits"
+    lines = [f"{source}, mean of {table['repetition'].nunique()} repetitions"]
+    for figure, title in FIGURES.items():
+        lines += ["", f"{figure} {title}", *render_means(_means(table, figure), ".3f", 12, 8)]
+    return lines
 
 
-def plot(table: pd.DataFrame, path: Path) -> None:
-    """Save the four figures as one image, with standard deviations over the repetitions."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(12, 8), layout="constrained")
-    axes = figure.subplots(2, 2)
-    labels = {
-        "5.1": ("pixels seen", "correlation"),
-        "5.2": ("unseen pixels used", "error of 1-NN"),
-        "5.5": ("training tasks", "correlation"),
-        "5.7": ("images", "correlation"),
-    }
-    for ax, (name, (x, y)) in zip(axes.flat, labels.items(), strict=True):
-        chosen = table[table["figure"] == name]
-        for method, part in chosen.groupby("method", sort=False):
-            values = part.groupby("x")["value"]
-            ax.errorbar(
-                values.mean().index, values.mean(), values.std(ddof=0), marker="o", capsize=2, label=method
-            )
-        ax.set(xlabel=x, ylabel=y, title=f"figure {name}", xscale="log" if name == "5.7" else "linear")
-        ax.legend(frameon=False, fontsize=8)
-    figure.savefig(path, dpi=120)
+def plot(table: pd.DataFrame) -> Any:
+    """Draw the four figures, with standard deviations over the repetitions."""
+    figure, axes = make_axes((12, 8), 2, n_rows=2)
+    for ax, name, x in zip(axes, FIGURES, AXES, strict=True):
+        plot_means(ax, choose(table, figure=name))
+        ax.set(xlabel=x, ylabel="error of 1-NN" if name == "5.2" else "correlation", title=f"figure {name}")
+    axes[-1].set_xscale("log")
+    add_legends(*axes)
+    return figure

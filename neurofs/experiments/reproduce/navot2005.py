@@ -1,28 +1,40 @@
 """Figure 2 of Navot, Shpigelman, Tishby and Vaadia (NIPS 2005): how often are the right features found?
 
-50 features, uniform on [0, 1]; Gaussian noise of standard deviation 1/7 on the target, which depends on one
-or two features. A method succeeds when these take the first place(s) of its ranking. (The text of the
-paper says [−1, 1] and variance 1/7; its figure only comes out with the setting used here.) Kernel RGS, which is
-not in the paper, has no published bar.
+50 features, uniform on [0, 1]. The target depends on one or two of them and has Gaussian noise of standard
+deviation 1/7. A method succeeds when these features come first in its ranking. (The text of the paper says
+[−1, 1] and variance 1/7, but only the setting used here gives its figure.) Kernel RGS is not in the paper and
+has no published bar.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from neurofs.experiments.reproduce.claims import make_claim, render_claims
+from neurofs.experiments.reproduce.claims import Claim, make_claim
+from neurofs.experiments.reproduce.figures import add_legends, make_axes
+from neurofs.experiments.reproduce.tables import Progress, align, choose, track
 from neurofs.report.palette import find_key
 from neurofs.selectors.filters import SKS, CorrCoef, InfoGain
 from neurofs.selectors.kernel_rgs import KernelRGS
 from neurofs.selectors.rgs import RGS
 from neurofs.selectors.search import ForwardSelection
 
-__all__ = ["FUNCTIONS", "METHODS", "MINUTES", "PUBLISHED", "SIZES", "claims", "draw", "plot", "render", "run"]
+__all__ = [
+    "FUNCTIONS",
+    "METHODS",
+    "MINUTES",
+    "PUBLISHED",
+    "SIZES",
+    "claims",
+    "draw",
+    "plot",
+    "run",
+    "tabulate",
+]
 
 MINUTES = 6
 SIZES = (20, 40, 60, 80, 100)
@@ -36,7 +48,7 @@ FUNCTIONS: dict[str, tuple[str, int, Callable[[np.ndarray], np.ndarray]]] = {
     "d": ("sin(2πx1) sin(2πx2)", 2, lambda X: np.sin(2 * np.pi * X[:, 0]) * np.sin(2 * np.pi * X[:, 1])),
 }
 
-# Success in per cent of 250 repetitions at the sizes above, read from the bars of the paper's figure 2.
+# Success in percent of 250 repetitions at the sizes above, read from the bars of the paper's figure 2.
 PUBLISHED = {
     ("a", "corrcoef"): (100, 100, 100, 100, 100),
     ("a", "infogain"): (95.2, 99.2, 100, 100, 100),
@@ -68,7 +80,7 @@ def _soft_knn(m: int) -> dict[str, Any]:
     return {"n_neighbors": min(m // 2, 30), "beta_factor": 0.25}
 
 
-# Scores of all features for data X, y with n relevant features, by a seed; high is good.
+# How to score all features of data X, y of which n are relevant, given a seed; the highest score is the best.
 METHODS: dict[str, Scorer] = {
     "corrcoef": lambda X, y, n, seed: CorrCoef().fit(X, y).weights_,
     "infogain": lambda X, y, n, seed: InfoGain().fit(X, y).weights_,
@@ -98,12 +110,12 @@ def run(
     functions: Iterable[str] = tuple(FUNCTIONS),
     methods: Iterable[str] = tuple(METHODS),
     sizes: Iterable[int] = SIZES,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = None,
 ) -> pd.DataFrame:
-    """Count successes: one row per function, method and m, rates in per cent with their standard error."""
+    """Count successes: one row per function, method and m, with rates and standard errors in percent."""
     cells = [(f, method, m) for f in functions for method in methods for m in sizes]
     rows = []
-    for done, (f, method, m) in enumerate(cells):
+    for f, method, m in track(cells, progress):
         n = FUNCTIONS[f][1]
         hits = [succeeds(METHODS[method](*draw(f, m, r, seed), n, r), n, r) for r in range(repetitions)]
         ours = float(np.mean(hits))
@@ -111,46 +123,43 @@ def run(
         published = bars[SIZES.index(m)] if bars and m in SIZES else np.nan
         error = 100 * np.sqrt(ours * (1 - ours) / repetitions)
         rows.append((f, method, m, 100 * ours, published, error, repetitions))
-        if progress:
-            progress(done + 1, len(cells))
     columns = ["function", "method", "m", "ours", "published", "standard_error", "repetitions"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def render(table: pd.DataFrame) -> str:
-    """Return the table as text: ours / published, per cent."""
+def tabulate(table: pd.DataFrame) -> list[str]:
+    """Return our rates beside the published ones as lines of text."""
     lines = ["Success rates in per cent: ours / published (Navot et al. 2005, figure 2)"]
     for f, panel in table.groupby("function", sort=False):
-        lines += ["", f"({f}) {FUNCTIONS[str(f)][0]}"]
-        sizes = sorted(panel["m"].unique())
-        lines.append(" " * 10 + "".join(f"{f'm = {m}':>16}" for m in sizes))
+        rows = [("", *(f"m = {m}" for m in sorted(panel["m"].unique())))]
         for method, part in panel.groupby("method", sort=False):
-            rows = part.sort_values("m").itertuples()
-            cells = [
-                f"{row.ours:.1f} / {'–' if np.isnan(row.published) else f'{row.published:g}'}" for row in rows
-            ]
-            lines.append(f"{method:<10}" + "".join(f"{cell:>16}" for cell in cells))
-    return "\n".join([*lines, "", *render_claims(claims(table))])
+            rows.append((str(method), *map(_show_rates, part.sort_values("m").itertuples())))
+        lines += ["", f"({f}) {FUNCTIONS[str(f)][0]}", *align(rows, 10, 16)]
+    return lines
 
 
-def claims(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return what the paper says of figure 2, beside our rates; only of the panels that were run."""
-    found = []
+def _show_rates(row: Any) -> str:
+    return f"{row.ours:.1f} / {'–' if np.isnan(row.published) else f'{row.published:g}'}"
+
+
+def claims(table: pd.DataFrame) -> Iterator[Claim]:
+    """Yield what the paper says of figure 2 beside our rates, for the panels that were run."""
+    blind = {
+        "b": ("corrcoef", "infogain"),
+        "c": ("corrcoef", "infogain"),
+        "d": ("corrcoef", "infogain", "sks", "forward"),
+    }
     for f, panel in table.groupby("function", sort=False):
         rates = {method: part.sort_values("m") for method, part in panel.groupby("method", sort=False)}
         if "rgs" in rates:
-            found.append(_as_often_as_published(f"({f}) {FUNCTIONS[str(f)][0]}", rates["rgs"]))
-        blind = {
-            "b": ("corrcoef", "infogain"),
-            "c": ("corrcoef", "infogain"),
-            "d": ("corrcoef", "infogain", "sks", "forward"),
-        }
-        found += [_fails(f"({f})", m, rates[m]) for m in blind.get(str(f), ()) if m in rates]
-    return found
+            yield _as_often_as_published(f"({f}) {FUNCTIONS[str(f)][0]}", rates["rgs"])
+        for method in blind.get(str(f), ()):
+            if method in rates:
+                yield _fails(f"({f})", method, rates[method])
 
 
-def _as_often_as_published(panel: str, part: pd.DataFrame) -> dict[str, Any]:
-    """Allow for two standard errors of the difference, and for one repetition."""
+def _as_often_as_published(panel: str, part: pd.DataFrame) -> Claim:
+    """Return the claim on RGS, with room for two standard errors of the difference, and for one repetition."""
     p = part["published"] / 100
     error = np.hypot(part["standard_error"], 100 * np.sqrt(p * (1 - p) / 250))
     enough = part["ours"] >= part["published"] - np.maximum(2 * error, 100 / part["repetitions"])
@@ -162,8 +171,8 @@ def _as_often_as_published(panel: str, part: pd.DataFrame) -> dict[str, Any]:
     )
 
 
-def _fails(panel: str, method: str, part: pd.DataFrame) -> dict[str, Any]:
-    """A method fails that finds the features in less than a quarter of the cases at every m."""
+def _fails(panel: str, method: str, part: pd.DataFrame) -> Claim:
+    """Return the claim that a method fails: it finds the features in less than a quarter of cases at every m."""
     ours, published = part["ours"].max(), part["published"].max()
     return make_claim(
         f"{panel}: {method} fails", f"at most {published:g} %", f"at most {ours:.1f} %", ours < 25
@@ -174,27 +183,17 @@ def _list_rates(rates: pd.Series) -> str:
     return " / ".join(f"{rate:.0f}" for rate in rates) + " %"
 
 
-def plot(table: pd.DataFrame, path: Path) -> None:
-    """Save success against m, one panel per target; crosses are the published rates."""
-    from matplotlib.figure import Figure
-
+def plot(table: pd.DataFrame) -> Any:
+    """Draw success against m, one panel per target; crosses are the published rates."""
     panels = list(table["function"].unique())
-    figure = Figure(figsize=(3.6 * len(panels), 3.8), layout="constrained")
-    for ax, f in zip(np.ravel(figure.subplots(1, len(panels), sharey=True)), panels, strict=True):
-        for method, part in table[table["function"] == f].groupby("method", sort=False):
+    figure, axes = make_axes((3.6 * len(panels), 3.8), len(panels), sharey=True)
+    for ax, f in zip(axes, panels, strict=True):
+        for method, part in choose(table, function=f).groupby("method", sort=False):
             key = find_key(str(method).replace(" ", "-"))
-            ax.errorbar(
-                part["m"],
-                part["ours"],
-                part["standard_error"],
-                color=key.color,
-                marker=key.marker,
-                ms=4,
-                ls=key.line,
-                label=key.label,
-            )
+            style = {"color": key.color, "marker": key.marker, "ls": key.line, "label": key.label}
+            ax.errorbar(part["m"], part["ours"], part["standard_error"], ms=4, **style)
             ax.plot(part["m"], part["published"], "x", color=key.color, ms=6)
         ax.set(xlabel="samples m", title=f"({f}) {FUNCTIONS[f][0]}", ylim=(-3, 103))
-    figure.axes[0].set_ylabel("right features found (%); × published")
-    figure.axes[-1].legend(frameon=False, fontsize=8)
-    figure.savefig(path, dpi=120)
+    axes[0].set_ylabel("right features found (%); × published")
+    add_legends(axes[-1])
+    return figure

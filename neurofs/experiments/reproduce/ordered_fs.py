@@ -1,30 +1,31 @@
 """Figures 2 to 6 of Ng (1998): ORDERED-FS against the standard wrapper, as irrelevant features are added.
 
 Logistic regression on independent N(0, 1) features; the class is x1 + 0.2 > 0, or x1 + x2 + x3 > 0, with 30 % of
-the training labels turned over. Beam search of width 50. What is shown is the error of the hypothesis on fresh
-noise-free samples, computed exactly: two half-spaces of Gaussian features disagree with a probability that
-Owen's T gives. Each method returns the hypothesis fitted to its training part, as in the source, the empty set
-among its choices; "no selection" is fitted to all rows and features.
+the training labels turned over. The beam search has width 50. What is shown is the exact error of the hypothesis
+on fresh samples without noise: two half-spaces of Gaussian features disagree with a probability that Owen's T
+gives. As in the source, each method returns the hypothesis fitted to its training part and may choose the empty
+set; "no selection" is fitted to all rows and features.
 
 The source prints no numbers with its figures, and no number of samples for figures 2, 3 and 5; ours is 100. It has
-200 trials, we 50, which take ten minutes. With 200 (``--repetitions 200 --seed 1``, half an hour) seven of the
-eight claims hold, all but figure 6, where ORDERED-FS is behind at m = 50.
+200 trials; ours are 50, which take ten minutes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtr, owens_t
 
-from neurofs.experiments.reproduce.claims import make_claim, render_claims
+from neurofs.experiments.reproduce.claims import Claim, make_claim
+from neurofs.experiments.reproduce.figures import add_legends, make_axes
+from neurofs.experiments.reproduce.tables import Progress, align, choose, track
 from neurofs.selectors import OrderedFS, StandardWrap, loops_beam
 
-__all__ = ["MINUTES", "claims", "disagreement", "draw", "plot", "render", "run"]
+__all__ = ["MINUTES", "claims", "disagreement", "draw", "plot", "run", "tabulate"]
 
 MINUTES = 10
 NOISE = 0.3
@@ -54,9 +55,9 @@ FIGURES = {  # number of the figure: relevant features, what varies, methods
 
 
 def draw(relevant: int, m: int, n: int, seed: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return features, noisy classes and an order of the features of one trial; the relevant ones come first.
+    """Return features, the relevant ones first, with noisy classes and a random order, for one trial.
 
-    Among sets of equal error the first wins, so selectors get the features in the random order.
+    Selectors get the features in this order, since the first wins among sets of equal error.
     """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(m, n))
@@ -90,20 +91,15 @@ def _both_below(h: float, k: float, rho: float) -> float:
     return float(0.5 * (ndtr(h) + ndtr(k)) - tails - apart)
 
 
-def run(
-    repetitions: int = 50, seed: int = 0, progress: Callable[[int, int], None] | None = None
-) -> pd.DataFrame:
+def run(repetitions: int = 50, seed: int = 0, progress: Progress = None) -> pd.DataFrame:
     """Return one row per trial and method: relevant features, m, features, method, error, features selected."""
     sizes = sorted({(N_SAMPLES, n) for n in FEATURES} | {(m, N_FEATURES) for m in SAMPLES})
     cases = [(relevant, m, n) for relevant in CONCEPTS for m, n in sizes]
     rows = []
-    for r in range(repetitions):
-        for at, (relevant, m, n) in enumerate(cases):
-            data = draw(relevant, m, n, np.random.SeedSequence([seed, r, relevant, m, n]))
-            for method, error, size in _one_trial(relevant, *data):
-                rows.append((relevant, m, n, method, r, error, size))
-            if progress:
-                progress(r * len(cases) + at + 1, repetitions * len(cases))
+    for r, (relevant, m, n) in track(product(range(repetitions), cases), progress):
+        data = draw(relevant, m, n, np.random.SeedSequence([seed, r, relevant, m, n]))
+        for method, error, size in _one_trial(relevant, *data):
+            rows.append((relevant, m, n, method, r, error, size))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -133,14 +129,11 @@ def _error(relevant: int, X: np.ndarray, y: np.ndarray, features: np.ndarray) ->
     return disagreement(full, float(w[0]), u, c)
 
 
-# ------------------------------------------------------------------------------------------ what they show
-
-
 def _errors(table: pd.DataFrame, figure: int) -> pd.DataFrame:
     """Return the errors of a figure: one row per value of what varies and repetition, one column per method."""
     relevant, varies, methods = FIGURES[figure]
-    fixed = ("m", N_SAMPLES) if varies == "features" else ("features", N_FEATURES)
-    part = table[(table["relevant"] == relevant) & (table[fixed[0]] == fixed[1])]
+    fixed = {"m": N_SAMPLES} if varies == "features" else {"features": N_FEATURES}
+    part = choose(table, relevant=relevant, **fixed)
     wide = part.pivot_table(index=[varies, "repetition"], columns="method", values="error")
     return wide[[*methods, *(ORDERED,) * (ORDERED not in methods)]]
 
@@ -152,7 +145,7 @@ def _lead(errors: pd.DataFrame, loser: str, winner: str, at: int) -> tuple[float
 
 
 def _mean_lead(errors: pd.DataFrame, losers: tuple[str, ...], points: Any) -> tuple[float, float]:
-    """Return the lead of ORDERED-FS over several rivals at several points, on average, with its standard error."""
+    """Return the mean lead of ORDERED-FS over several rivals at several points, and its standard error."""
     leads = errors[list(losers)].sub(errors[ORDERED], axis=0).mean(axis=1).unstack(level=0)[list(points)]
     by_trial = leads.mean(axis=1)
     return float(by_trial.mean()), float(by_trial.sem())
@@ -163,7 +156,7 @@ def _is_clear(lead: tuple[float, float]) -> bool:
 
 
 def _leads_throughout(mean: tuple[float, float], each: Any) -> bool:
-    """Whether a lead is clear on average, and nowhere clearly a defeat."""
+    """Return whether a lead is clear on average, and nowhere clearly a defeat."""
     return _is_clear(mean) and not any(_is_clear((-lead, error)) for lead, error in each)
 
 
@@ -171,32 +164,29 @@ def _text(lead: tuple[float, float]) -> str:
     return f"{lead[0]:+.3f} ± {lead[1]:.3f}"
 
 
-def claims(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return each published claim, our figure, and whether it holds; "clearly" is by 2 standard errors.
+def claims(table: pd.DataFrame) -> Iterator[Claim]:
+    """Yield each published claim, our figure, and whether it holds.
 
-    "Throughout" is clearly on average over the points and rivals of a figure, and clearly worse at none of them.
+    "Clearly" means by 2 standard errors. "Throughout" means clearly better on average over the points and rivals
+    of a figure, and clearly worse at none of them.
     """
-    return [make_claim(*claim) for claim in _check_claims(table)]
-
-
-def _check_claims(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
     few, many = FEATURES[0], FEATURES[-1]
     errors = _errors(table, 2)
     first, last = (_lead(errors, WRAP, ORDERED, n) for n in (few, many))
-    yield (
+    yield make_claim(
         "ORDERED-FS is clearly better than STANDARD-WRAP with many irrelevant features",
         "figure 2: performs significantly better",
         f"error less by {_text(last)} with {many} features",
         _is_clear(last),
     )
-    yield (
+    yield make_claim(
         "its lead grows with the number of irrelevant features",
         "figure 2, and the bounds: √f against √log f",
         f"lead {_text(first)} with {few}, {_text(last)} with {many} features",
         _is_clear((last[0] - first[0], float(np.hypot(first[1], last[1])))),
     )
     plain = [_lead(errors, PLAIN, method, many) for method in (ORDERED, WRAP)]
-    yield (
+    yield make_claim(
         "no selection is not competitive",
         "figure 2: not really competitive",
         f"with {many} features, error more than ORDERED-FS's by {_text(plain[0])}, than STANDARD-WRAP's by "
@@ -207,14 +197,14 @@ def _check_claims(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
     )
     errors = _errors(table, 3)
     half = _lead(errors, WRAP, WRAP_5, many)
-    yield (
+    yield make_claim(
         "STANDARD-WRAP does better with γ = 0.5 than with 0.3 for many features",
         "figure 3: appears to give better performance for large f",
         f"error less by {_text(half)} with {many} features",
         _is_clear(half),
     )
     leads = [_lead(errors, method, ORDERED, many) for method in (WRAP_5, WRAP_7)]
-    yield (
+    yield make_claim(
         "and is still inferior to ORDERED-FS with any γ",
         "figure 3: still inferior",
         f"ORDERED-FS leads γ = 0.5 by {_text(leads[0])}, γ = 0.7 by {_text(leads[1])} with {many} features",
@@ -225,14 +215,14 @@ def _check_claims(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
         yield _beats_everywhere(table, figure, what)
 
 
-def _beats_everywhere(table: pd.DataFrame, figure: int, what: str) -> tuple[Any, ...]:
+def _beats_everywhere(table: pd.DataFrame, figure: int, what: str) -> Claim:
     """Return the claim that ORDERED-FS beats STANDARD-WRAP, γ = 0.3 and 0.5, at every point of a figure."""
     errors, varies = _errors(table, figure), FIGURES[figure][1]
     points = sorted(set(errors.index.get_level_values(0)))
     leads = {(at, rival): _lead(errors, rival, ORDERED, at) for at in points for rival in (WRAP, WRAP_5)}
     least = min(leads, key=lambda key: leads[key][0])
     mean = _mean_lead(errors, (WRAP, WRAP_5), points)
-    return (
+    return make_claim(
         f"ORDERED-FS beats STANDARD-WRAP throughout, {what}, over the number of "
         f"{'samples' if varies == 'm' else 'features'}",
         f"figure {figure}: {'consistently beating' if figure == 4 else 'significantly better'}",
@@ -244,47 +234,39 @@ def _beats_everywhere(table: pd.DataFrame, figure: int, what: str) -> tuple[Any,
 
 
 def _lead_by_samples(table: pd.DataFrame) -> str:
-    """Tell how the lead grows with the number of samples, three features being relevant."""
+    """Return how the lead grows with the number of samples where three features are relevant."""
     errors = _errors(table, 6)
     leads = (f"{_text(_mean_lead(errors, (WRAP, WRAP_5), [m]))} with {m}" for m in SAMPLES)
     return "the lead is " + ", ".join(leads) + " samples"
 
 
-def render(table: pd.DataFrame) -> str:
-    """Return the figures as tables, error ± standard error, and the claims."""
-    repetitions = table["repetition"].nunique()
-    lines = [
-        f"ORDERED-FS and STANDARD-WRAP, errors of {repetitions} trials ± standard error (Ng 1998, chapter 4)"
-    ]
+def tabulate(table: pd.DataFrame) -> list[str]:
+    """Return the figures as tables in lines of text: error ± standard error."""
+    n = table["repetition"].nunique()
+    lines = [f"ORDERED-FS and STANDARD-WRAP, errors of {n} trials ± standard error (Ng 1998, chapter 4)"]
     for figure, (relevant, varies, methods) in FIGURES.items():
         errors = _errors(table, figure).groupby(level=0)
         mean, error = errors.mean(), errors.sem()
         fixed = f"{N_SAMPLES} samples" if varies == "features" else f"{N_FEATURES} features"
-        heads = [f"{varies} = {at}" for at in mean.index]
-        lines += ["", f"Figure {figure}: {relevant} relevant, {fixed}"]
-        lines.append(f"{'':<26}" + "".join(f"{head:>17}" for head in heads))
+        rows = [("", *(f"{varies} = {at}" for at in mean.index))]
         for method in methods:
-            cells = [f"{mean.loc[at, method]:.3f} ± {error.loc[at, method]:.3f}" for at in mean.index]
-            lines.append(f"{method:<26}" + "".join(f"{cell:>17}" for cell in cells))
-    return "\n".join([*lines, "", *render_claims(claims(table))])
+            pairs = zip(mean[method], error[method], strict=True)
+            rows.append((method, *(f"{m:.3f} ± {e:.3f}" for m, e in pairs)))
+        lines += ["", f"Figure {figure}: {relevant} relevant, {fixed}", *align(rows, 26, 17)]
+    return lines
 
 
-def plot(table: pd.DataFrame, path: Path) -> None:
-    """Save figures 2 to 6 as one image."""
-    from matplotlib.figure import Figure
-
-    colors = dict(
-        zip([*METHODS, PLAIN], ["tab:blue", "tab:red", "tab:orange", "tab:olive", "0.5"], strict=True)
-    )
-    figure = Figure(figsize=(15, 3.6), layout="constrained")
-    for ax, (number, (relevant, varies, methods)) in zip(
-        figure.subplots(1, len(FIGURES)), FIGURES.items(), strict=True
-    ):
+def plot(table: pd.DataFrame) -> Any:
+    """Draw figures 2 to 6."""
+    palette = ["tab:blue", "tab:red", "tab:orange", "tab:olive", "0.5"]
+    colors = dict(zip([*METHODS, PLAIN], palette, strict=True))
+    figure, axes = make_axes((15, 3.6), len(FIGURES))
+    for ax, (number, (relevant, varies, methods)) in zip(axes, FIGURES.items(), strict=True):
         errors = _errors(table, number).groupby(level=0)
         for method in methods:
             mean, error = errors[method].mean(), errors[method].sem()
             ax.errorbar(mean.index, mean, error, color=colors[method], marker="o", ms=3, label=method)
         what = "features" if varies == "features" else "samples"
         ax.set(title=f"figure {number}: {relevant} relevant", xlabel=what, ylabel="error", ylim=(0, None))
-        ax.legend(frameon=False, fontsize=7)
-    figure.savefig(path, dpi=120)
+    add_legends(*axes)
+    return figure

@@ -1,39 +1,28 @@
 """Chapter 2 of Navot (2006): how many features are best, for two Gaussian classes.
 
-Classes N(±μ, I), the classifier sign(μ̂_n · x_n) with μ̂ the mean of y x over m samples, on the first n
-features. Given μ̂ the error is Φ(−Σ μ̂_j μ_j / √Σ μ̂_j²); its mean over training sets is close to Φ(−f(n, m)),
+The classes are N(±μ, I), and the classifier is sign(μ̂_n · x_n) on the first n features, where μ̂ is the mean of
+y x over m samples. Given μ̂, its error is Φ(−Σ μ̂_j μ_j / √Σ μ̂_j²); the mean over training sets is close to
+Φ(−f(n, m)),
 
     f(n, m) = Σ_{j≤n} μ_j² / √(n/m + Σ_{j≤n} μ_j²)
 
-and the best n maximises f. The same is then done with a linear support vector machine.
+and the best n maximizes f. The same is then done with a linear support vector machine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from neurofs.experiments.reproduce.claims import make_claim, render_claims
+from neurofs.experiments.reproduce.claims import Claim, make_claim
+from neurofs.experiments.reproduce.figures import add_legends, make_axes
+from neurofs.experiments.reproduce.tables import Progress, align, choose, track
 
-__all__ = [
-    "CHOICES",
-    "MINUTES",
-    "SVM_CHOICES",
-    "best_n",
-    "claims",
-    "draw",
-    "f",
-    "plot",
-    "render",
-    "run",
-    "svm_error",
-    "true_errors",
-]
+__all__ = ["MINUTES", "best_n", "claims", "draw", "f", "plot", "run", "svm_error", "tabulate", "true_errors"]
 
 MINUTES = 1
 N_FEATURES, M = 1000, 16  # of the simulations
@@ -42,7 +31,7 @@ ROWS_OF_LAW = tuple(2**p for p in range(6, 15))  # m at which the growth of the 
 
 
 def _random(n: int) -> np.ndarray:
-    """Uniform numbers; always the same ones for an n."""
+    """Return n uniform numbers, always the same for the same n."""
     return np.random.default_rng(n).random(n)
 
 
@@ -68,12 +57,12 @@ def f(mu: np.ndarray, m: int) -> np.ndarray:
 
 
 def best_n(mu: np.ndarray, m: int) -> int:
-    """Return the n that maximises f(n, m)."""
+    """Return the n that maximizes f(n, m)."""
     return int(np.argmax(f(mu, m))) + 1
 
 
 def true_errors(mu: np.ndarray, m: int, repetitions: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the error of the estimated classifier, exactly, (repetitions, n = 1 … len(mu))."""
+    """Return the exact errors of estimated classifiers, (repetitions, n = 1 … len(mu))."""
     estimate = mu + rng.normal(size=(repetitions, mu.size)) / np.sqrt(m)
     along = np.cumsum(estimate * mu, axis=1)
     return norm.cdf(-along / np.sqrt(np.cumsum(estimate**2, axis=1)))
@@ -88,8 +77,8 @@ def draw(mu: np.ndarray, m: int, rng: np.random.Generator) -> tuple[np.ndarray, 
 def svm_error(X: np.ndarray, y: np.ndarray, mu: np.ndarray, scale: np.ndarray) -> float:
     """Return the exact error of a linear support vector machine trained on X · scale.
 
-    It has no intercept, as the classes mirror each other: with one, a C as small as the published and one
-    sample more of a class give that class to everything.
+    It has no intercept, since the classes mirror each other. With an intercept and a C as small as the published
+    one, a single additional sample of a class would give that class to everything.
     """
     from sklearn.svm import LinearSVC
 
@@ -101,12 +90,10 @@ def svm_error(X: np.ndarray, y: np.ndarray, mu: np.ndarray, scale: np.ndarray) -
 # ---------------------------------------------------------------------------------------------- the figures
 
 
-def run(
-    repetitions: int = 200, seed: int = 0, progress: Callable[[int, int], None] | None = None
-) -> pd.DataFrame:
+def run(repetitions: int = 200, seed: int = 0, progress: Progress = None) -> pd.DataFrame:
     """Return one row per curve and n: part, mu, m, n, value.
 
-    Parts: "theory" and "simulation", the error at m = 16 for the six choices; "best n", which maximises f, for
+    Parts: "theory" and "simulation", the error at m = 16 for the six choices; "best n", which maximizes f, for
     growing m; "svm" and "svm, scaled", the error of the support vector machine (a quarter of the repetitions).
     """
     rng, rows = np.random.default_rng([seed, 2]), []
@@ -118,24 +105,22 @@ def run(
     for mu_name in SVM_CHOICES:
         rows += [("best n", mu_name, m, n, n) for m, n in _best_sizes(mu_name)]
     panels = [(mu_name, m) for mu_name in SVM_CHOICES for m in SVM_ROWS]
-    for done, (mu_name, m) in enumerate(panels, 1):
+    for mu_name, m in track(panels, progress):
         mu = CHOICES[mu_name][1](N_FEATURES)
         for part, values in _svm_curves(mu, m, max(1, repetitions // 4), rng).items():
             rows += [(part, mu_name, m, n, value) for n, value in zip(SVM_SIZES, values, strict=True)]
-        if progress:
-            progress(done, len(panels))
     return pd.DataFrame(rows, columns=["part", "mu", "m", "n", "value"])
 
 
 def _best_sizes(mu_name: str) -> Iterator[tuple[int, int]]:
-    """Yield m and the n that maximises f, for growing m."""
+    """Yield m and the n that maximizes f, for growing m."""
     mu = CHOICES[mu_name][1](8 * ROWS_OF_LAW[-1])
     for m in ROWS_OF_LAW:
         yield m, best_n(mu, m)
 
 
 def _svm_curves(mu: np.ndarray, m: int, repetitions: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Return the mean error at every size, of features as they are and divided by their standard deviation."""
+    """Return the mean error at every size: with features as they are, and divided by their standard deviation."""
     errors = np.empty((2, repetitions, len(SVM_SIZES)))
     for r in range(repetitions):
         X, y = draw(mu, m, rng)
@@ -144,30 +129,26 @@ def _svm_curves(mu: np.ndarray, m: int, repetitions: int, rng: np.random.Generat
     return dict(zip(("svm", "svm, scaled"), errors.mean(axis=1), strict=True))
 
 
-# ------------------------------------------------------------------------------------------ what they show
-
-
-def claims(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return each published claim, our figure, and whether it holds."""
-    found = [*_theory_claims(table), *_law_claims(table), *_svm_claims(table)]
-    return [make_claim(*claim) for claim in found]
+def claims(table: pd.DataFrame) -> Iterator[Claim]:
+    """Yield each published claim, our figure, and whether it holds."""
+    yield from _theory_claims(table)
+    yield from _law_claims(table)
+    yield from _svm_claims(table)
 
 
 def _curve(table: pd.DataFrame, part: str, mu_name: str, m: int) -> pd.Series:
-    chosen = table[(table["part"] == part) & (table["mu"] == mu_name) & (table["m"] == m)]
-    return chosen.set_index("n")["value"]
+    return choose(table, part=part, mu=mu_name, m=m).set_index("n")["value"]
 
 
-def _theory_claims(table: pd.DataFrame) -> Iterator[tuple[str, str, str, bool]]:
+def _theory_claims(table: pd.DataFrame) -> Iterator[Claim]:
     gaps = {
         name: (_curve(table, "theory", name, M) - _curve(table, "simulation", name, M)).abs().max()
         for name in CHOICES
     }
-    listed = ", ".join(f"{name} {gap:.3f}" for name, gap in gaps.items())
-    yield (
+    yield make_claim(
         "theory is close to the true error even at m = 16",
         "figure 2.1",
-        f"largest gap: {listed}",
+        "largest gap: " + ", ".join(f"{name} {gap:.3f}" for name, gap in gaps.items()),
         max(gaps.values()) < 0.05,
     )
     shares = {name: (_curve(table, "simulation", name, M) * 2) for name in ("a", "b", "f")}
@@ -176,40 +157,40 @@ def _theory_claims(table: pd.DataFrame) -> Iterator[tuple[str, str, str, bool]]:
     )
     rises = all(curve.iloc[-1] > 1.3 * curve.min() for curve in shares.values())
     far = norm.cdf(-f(CHOICES["b"][1](10**6), M)[-1])
-    yield (
+    yield make_claim(
         "bounded Σ μ²: the error falls, then rises towards 1/2",
         "section 2.2.1",
         f"least -> at n = {N_FEATURES}: {ends}; {far:.3f} at n = 10⁶ (b)",
-        bool(rises and far > 0.49),
+        rises and far > 0.49,
     )
     flat = np.diff(_curve(table, "theory", "d", M).to_numpy()).max()
-    yield (
+    yield make_claim(
         "equal features: all of them are best",
         "section 2.2.1",
         f"largest rise of the error {max(flat, 0):.1g}",
-        bool(flat <= 0),
+        flat <= 0,
     )
     n = np.arange(1, 10**5 + 1)
     steps = np.diff(f(np.sqrt(np.diff(n**0.75, prepend=0.0)), M))
-    yield (
+    yield make_claim(
         "Σ μ² = n^α, ½ < α < 1 (here ¾): all are best though μ_j -> 0",
         "section 2.2.1",
         f"f rises at {np.mean(steps > 0):.0%} of n up to 10⁵",
-        bool((steps > 0).all()),
+        (steps > 0).all(),
     )
     low = [norm.cdf(-f(CHOICES["c"][1](m), m)[-1]) for m in (20, 300)]
-    yield (
+    yield make_claim(
         "μ_j = 1/√j, n = m: the error is small already for few samples",
         "under 5 % at m = 20, under 1 % at m = 300",
         f"{low[0]:.3%}, {low[1]:.3%}",
-        bool(low[0] < 0.05 and low[1] < 0.01),
+        low[0] < 0.05 and low[1] < 0.01,
     )
 
 
-def _law_claims(table: pd.DataFrame) -> Iterator[tuple[str, str, str, bool]]:
-    best = {name: table[(table["part"] == "best n") & (table["mu"] == name)] for name in SVM_CHOICES}
+def _law_claims(table: pd.DataFrame) -> Iterator[Claim]:
+    best = {name: choose(table, part="best n", mu=name) for name in SVM_CHOICES}
     slope = np.polyfit(np.log2(best["a"]["m"]), best["a"]["n"], 1)[0]
-    yield (
+    yield make_claim(
         "μ_j = 1/√2^j: the best n grows as log2 m",
         "1 feature per doubling of m",
         f"{slope:.2f} features per doubling of m",
@@ -218,10 +199,11 @@ def _law_claims(table: pd.DataFrame) -> Iterator[tuple[str, str, str, bool]]:
     for name, power in (("b", 0.5), ("c", 1.0)):
         exponent = np.polyfit(np.log(best[name]["m"]), np.log(best[name]["n"]), 1)[0]
         what = f"μ_j = {CHOICES[name][0]}: the best n grows as m^{power:g}"
-        yield what, f"exponent {power:g}", f"exponent {exponent:.2f}", abs(exponent - power) < 0.1
+        found = f"exponent {exponent:.2f}"
+        yield make_claim(what, f"exponent {power:g}", found, abs(exponent - power) < 0.1)
 
 
-def _svm_claims(table: pd.DataFrame) -> Iterator[tuple[str, str, str, bool]]:
+def _svm_claims(table: pd.DataFrame) -> Iterator[Claim]:
     rises, worse, panels = [], [], []
     for name in SVM_CHOICES:
         for m in SVM_ROWS:
@@ -229,60 +211,58 @@ def _svm_claims(table: pd.DataFrame) -> Iterator[tuple[str, str, str, bool]]:
             rises.append(plain.iloc[-1] / plain.min())
             worse.append(scaled.iloc[-1] - plain.iloc[-1])
             panels.append(f"{name}, {m}: {plain.min():.3f} -> {plain.iloc[-1]:.3f}")
-    yield (
+    yield make_claim(
         "a linear SVM suffers from too many features as well",
         "figure 2.3",
         f"least -> at n = {N_FEATURES}: " + "; ".join(panels),
-        bool(min(rises) > 1.1),
+        min(rises) > 1.1,
     )
-    yield (
+    yield make_claim(
         "dividing features by their standard deviation makes it worse",
         "section 2.4",
         f"error at n = {N_FEATURES} changes by {min(worse):+.3f} to {max(worse):+.3f}",
-        bool(min(worse) > -0.005 and max(worse) > 0.005),
+        min(worse) > -0.005 and max(worse) > 0.005,
     )
 
 
-def render(table: pd.DataFrame) -> str:
-    """Return the errors at some n, the best n, and the claims, as text."""
+def tabulate(table: pd.DataFrame) -> list[str]:
+    """Return the errors at some n, and the best n, as lines of text."""
     sizes = [1, 3, 10, 30, 100, 300, 1000]
-    lines = [
-        f"Mean error of two Gaussian classes at m = {M}: theory / simulation (Navot 2006, figure 2.1)",
-        "",
-    ]
-    lines.append(f"{'μ_j':<22}" + "".join(f"{f'n = {n}':>15}" for n in sizes))
+    errors = [("μ_j", *(f"n = {n}" for n in sizes))]
     for name, (formula, _) in CHOICES.items():
         theory, simulated = (_curve(table, part, name, M) for part in ("theory", "simulation"))
-        cells = [f"{theory[n]:.3f} / {simulated[n]:.3f}" for n in sizes]
-        lines.append(f"({name}) {formula:<18}" + "".join(f"{cell:>15}" for cell in cells))
-    lines += ["", "Best n by theory", f"{'μ_j':<22}" + "".join(f"{f'm = {m}':>11}" for m in ROWS_OF_LAW)]
+        errors.append((f"({name}) {formula}", *(f"{theory[n]:.3f} / {simulated[n]:.3f}" for n in sizes)))
+    best = [("μ_j", *(f"m = {m}" for m in ROWS_OF_LAW))]
     for name in SVM_CHOICES:
-        best = table[(table["part"] == "best n") & (table["mu"] == name)]["n"]
-        lines.append(f"({name}) {CHOICES[name][0]:<18}" + "".join(f"{n:>11}" for n in best))
-    return "\n".join([*lines, "", *render_claims(claims(table))])
+        best.append((f"({name}) {CHOICES[name][0]}", *choose(table, part="best n", mu=name)["n"]))
+    return [
+        f"Mean error of two Gaussian classes at m = {M}: theory / simulation (Navot 2006, figure 2.1)",
+        "",
+        *align(errors, 22, 15),
+        "",
+        "Best n by theory",
+        *align(best, 22, 11),
+    ]
 
 
-def plot(table: pd.DataFrame, path: Path) -> None:
-    """Save figures 2.1 (theory and simulation) and 2.3 (support vector machine) as one image."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(12, 15))
-    axes = figure.subplots(5, 3, sharex=True)
-    figure.subplots_adjust(0.05, 0.04, 0.98, 0.97, wspace=0.08, hspace=0.18)
-    for ax, (name, (formula, _)) in zip(axes[:2].flat, CHOICES.items(), strict=True):
+def plot(table: pd.DataFrame) -> Any:
+    """Draw figures 2.1 (theory and simulation) and 2.3 (support vector machine)."""
+    figure, axes = make_axes((12, 15), 3, n_rows=5, sharex=True)
+    for ax, (name, (formula, _)) in zip(axes[:6], CHOICES.items(), strict=True):
         ax.plot(_curve(table, "simulation", name, M), color="tab:blue", label="simulation")
         ax.plot(_curve(table, "theory", name, M), "--", color="tab:orange", label="theory, Φ(−f)")
         ax.set_title(f"({name}) μ = {formula}, m = {M}")
-    for row, name in zip(axes[2:], SVM_CHOICES, strict=True):
-        for ax, m in zip(row, SVM_ROWS, strict=True):
-            ax.plot(_curve(table, "svm", name, m), "o-", color="tab:blue", ms=3, label="linear SVM")
-            ax.plot(
-                _curve(table, "svm, scaled", name, m), "o:", color="tab:red", ms=3, label="features scaled"
-            )
-            ax.set_title(f"({name}) μ = {CHOICES[name][0]}, m = {m}")
-    for ax in axes.flat:
+    panels = [(name, m) for name in SVM_CHOICES for m in SVM_ROWS]
+    for ax, (name, m) in zip(axes[6:], panels, strict=True):
+        for part, style, label in (
+            ("svm", {"ls": "-", "color": "tab:blue"}, "linear SVM"),
+            ("svm, scaled", {"ls": ":", "color": "tab:red"}, "features scaled"),
+        ):
+            ax.plot(_curve(table, part, name, m), marker="o", ms=3, label=label, **style)
+        ax.set_title(f"({name}) μ = {CHOICES[name][0]}, m = {m}")
+    for ax in axes:
         ax.set(xscale="log", ylim=(0, 0.52), xlabel="number of features n", ylabel="error")
         ax.axhline(0.5, color="0.7", lw=0.8)
         ax.label_outer()
-        ax.legend(frameon=False, fontsize=8)
-    figure.savefig(path, dpi=120)
+    add_legends(*axes)
+    return figure

@@ -2,19 +2,17 @@
 
 The source compares on pairs of digits: the quality of features for a new task is predicted by its average over
 other tasks, or by a regression on properties of the features. Here a task is a day of center-out reaching with
-64 channels × 10 lags (`simulate_session`), whose electrodes were moved overnight: units, tuning and lags are
-others every day, and only the plan of the array stays. Each day in turn is the new one, and the other seven, or
-some of them, are the earlier ones. Beside the rank correlation with the measured quality: the R² of soft kNN on
-the best n features, with firing rate and RGS (which has the targets of the new day) as further rankings.
+64 channels × 10 lags (`simulate_session`). The electrodes are moved every night: neurons, tuning and lags change
+from day to day, and only the plan of the array stays. Each day in turn is the new one; the other seven, or some
+of them, are the earlier ones. Shown are the rank correlation with the measured quality, and the R² of soft kNN
+on the best n features; firing rate and RGS (which has the targets of the new day) are further rankings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from neurofs.comparison.transfer import (
@@ -26,25 +24,24 @@ from neurofs.comparison.transfer import (
     rank_correlation,
     view_session,
 )
-from neurofs.experiments.reproduce.claims import make_claim, render_claims
+from neurofs.experiments.reproduce.claims import Claim, make_claim
+from neurofs.experiments.reproduce.figures import add_legends, make_axes, plot_means
+from neurofs.experiments.reproduce.tables import Progress, average, choose, render_means, track
 from neurofs.ground.config import TensorOptions
 from neurofs.recordings.simulate import simulate_session
 from neurofs.selectors.meta import measure_quality
 
-__all__ = ["MINUTES", "claims", "plot", "render", "run"]
+__all__ = ["MINUTES", "claims", "plot", "run", "tabulate"]
 
 MINUTES = 1
 N_DAYS, N_TRIALS = 8, 100
 EARLIER = (1, 2, 4, 7)
-FIRST_SEED = 1000  # of the days; others served while the regressor was chosen
+FIRST_SEED = 1000  # of the days; other seeds were used while the regressor was chosen
 COLUMNS = ["part", "method", "day", "x", "value"]
 
 
 def run(
-    repetitions: int = N_DAYS,
-    seed: int = 0,
-    n_trials: int = N_TRIALS,
-    progress: Callable[[int, int], None] | None = None,
+    repetitions: int = N_DAYS, seed: int = 0, n_trials: int = N_TRIALS, progress: Progress = None
 ) -> pd.DataFrame:
     """Return one row per figure; the first `repetitions` of the eight days are the new one in turn.
 
@@ -56,10 +53,8 @@ def run(
         for day in range(N_DAYS)
     ]
     rows: list[tuple[Any, ...]] = []
-    for day in range(min(repetitions, N_DAYS)):
+    for day in track(range(min(repetitions, N_DAYS)), progress):
         rows += [(part, method, day, x, value) for part, method, x, value in _one_day(days, day, seed)]
-        if progress:
-            progress(day + 1, min(repetitions, N_DAYS))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -80,50 +75,46 @@ def _one_day(days: list[View], new: int, seed: int) -> Iterator[tuple[str, str, 
         yield "r2", method, n, float(value)
 
 
-# ------------------------------------------------------------------------------------------ what they show
+def _means(table: pd.DataFrame, part: str) -> pd.DataFrame:
+    """Return the mean values of a part, (method, x)."""
+    return average(choose(table, part=part), "method", "x").sort_index(axis=1).loc[list(METHODS)]
 
 
-def claims(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return each claim, our figure, and whether it holds."""
-    agreement = table[table["part"] == "agreement"]
-    last = agreement[agreement["x"] == EARLIER[-1]].pivot_table(index="day", columns="method", values="value")
+def claims(table: pd.DataFrame) -> Iterator[Claim]:
+    """Yield each claim, our figure, and whether it holds."""
+    last = average(choose(table, part="agreement", x=EARLIER[-1]), "day", "method")
     wins, mean = (last["meta-features"] > last["average"]).sum(), last.mean()
-    by_days = agreement.pivot_table(index="method", columns="x", values="value")
-    pairs = ", ".join(
-        f"{n}: {by_days.loc['meta-features', n]:.2f} / {by_days.loc['average', n]:.2f}" for n in EARLIER
+    yield make_claim(
+        "predicting quality through properties beats copying the average of the same feature",
+        "section 5.5, pairs of digits: much better",
+        f"rank correlation {mean['meta-features']:.2f} against {mean['average']:.2f}, better on {wins} of "
+        f"{len(last)} days",
+        wins == len(last),
     )
-    better = by_days.loc["meta-features", list(EARLIER)] > by_days.loc["average", list(EARLIER)]
-    return [
-        make_claim(
-            "predicting quality through properties beats copying the average of the same feature",
-            "section 5.5, pairs of digits: much better",
-            f"rank correlation {mean['meta-features']:.2f} against {mean['average']:.2f}, better on {wins} of "
-            f"{len(last)} days",
-            wins == len(last),
-        ),
-        make_claim(
-            "it does with any number of earlier tasks",
-            "figure 5.5",
-            f"meta-features / average by earlier days: {pairs}",
-            better.all(),
-        ),
-        *_decoding_claims(table),
-    ]
+    by_days = _means(table, "agreement")[list(EARLIER)]
+    ours, rival = by_days.loc["meta-features"], by_days.loc["average"]
+    pairs = ", ".join(f"{n}: {ours[n]:.2f} / {rival[n]:.2f}" for n in EARLIER)
+    yield make_claim(
+        "it does with any number of earlier tasks",
+        "figure 5.5",
+        f"meta-features / average by earlier days: {pairs}",
+        (ours > rival).all(),
+    )
+    yield from _decoding_claims(_means(table, "r2"))
 
 
-def _decoding_claims(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    r2 = table[table["part"] == "r2"].pivot_table(index="method", columns="x", values="value")
+def _decoding_claims(r2: pd.DataFrame) -> Iterator[Claim]:
     few = [n for n in r2.columns if n <= 100]
+    ours = r2.loc["meta-features", few]
     for rival in ("average", "firing rate"):
-        better = r2.loc["meta-features", few] > r2.loc[rival, few]
-        pairs = ", ".join(f"{n}: {r2.loc['meta-features', n]:.3f} / {r2.loc[rival, n]:.3f}" for n in few)
+        pairs = ", ".join(f"{n}: {ours[n]:.3f} / {r2.loc[rival, n]:.3f}" for n in few)
         yield make_claim(
             f"the best n features by properties decode better than those by {rival}",
             "not published for recordings",
             f"R² by n: {pairs}",
-            better.all(),
+            (ours > r2.loc[rival, few]).all(),
         )
-    gap = r2.loc["rgs", few] - r2.loc["meta-features", few]
+    gap = r2.loc["rgs", few] - ours
     yield make_claim(
         "no ranking without targets reaches one with them",
         "not published",
@@ -132,37 +123,25 @@ def _decoding_claims(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     )
 
 
-def render(table: pd.DataFrame) -> str:
-    """Return rank correlations, R² and the claims as text."""
-    n_days = table["day"].nunique()
-    lines = [f"Eight simulated days, electrodes moved daily; mean of {n_days} new days", ""]
-    for part, title in (
-        ("agreement", "Rank correlation with the quality measured afterwards, by number of earlier days"),
-        ("r2", "R² of soft kNN on the best n features, seven earlier days"),
-    ):
-        means = table[table["part"] == part].pivot_table(index="method", columns="x", values="value")
-        lines += [title, f"{'':<16}" + "".join(f"{x:>8}" for x in means.columns)]
-        for method in METHODS:
-            cells = ["–" if np.isnan(value) else f"{value:.3f}" for value in means.loc[method]]
-            lines.append(f"{method:<16}" + "".join(f"{cell:>8}" for cell in cells))
-        lines.append("")
-    return "\n".join([*lines, *render_claims(claims(table))])
+def tabulate(table: pd.DataFrame) -> list[str]:
+    """Return rank correlations and R² as lines of text."""
+    return [
+        f"Eight simulated days, electrodes moved daily; mean of {table['day'].nunique()} new days",
+        "",
+        "Rank correlation with the quality measured afterwards, by number of earlier days",
+        *render_means(_means(table, "agreement"), ".3f", 16, 8),
+        "",
+        "R² of soft kNN on the best n features, seven earlier days",
+        *render_means(_means(table, "r2"), ".3f", 16, 8),
+    ]
 
 
-def plot(table: pd.DataFrame, path: Path) -> None:
-    """Save rank correlation against earlier days, and R² against n, with the spread over days."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11, 4), layout="constrained")
-    axes = figure.subplots(1, 2)
+def plot(table: pd.DataFrame) -> Any:
+    """Draw rank correlation against earlier days, and R² against n, with the spread over days."""
+    figure, axes = make_axes((11, 4), 2)
     for ax, part in zip(axes, ("agreement", "r2"), strict=True):
-        for method in METHODS:
-            chosen = table[(table["part"] == part) & (table["method"] == method)]
-            values = chosen.groupby("x")["value"]
-            ax.errorbar(
-                values.mean().index, values.mean(), values.std(ddof=0), marker="o", capsize=2, label=method
-            )
-        ax.legend(frameon=False, fontsize=8)
+        plot_means(ax, choose(table, part=part))
     axes[0].set(xlabel="earlier days", ylabel="rank correlation with the measured quality")
     axes[1].set(xlabel="best n features", ylabel="R² of soft kNN", xscale="log")
-    figure.savefig(path, dpi=120)
+    add_legends(*axes)
+    return figure

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Units", "group_weights"]
+__all__ = ["FeatureGroups", "group_weights"]
 
 
-class Units:
+class FeatureGroups:
     """Which features belong together.
 
-    >>> units = Units(["a", "b", "a"], n_features=3)
-    >>> len(units), [f.tolist() for f in units.members], units.labels.tolist()
+    >>> groups = FeatureGroups(["a", "b", "a"], n_features=3)
+    >>> len(groups), [f.tolist() for f in groups.members], groups.labels.tolist()
     (2, [[0, 2], [1]], ['a', 'b'])
-    >>> Units(None, n_features=2).members
+    >>> FeatureGroups(None, n_features=2).members
     [array([0]), array([1])]
     """
 
@@ -43,7 +43,7 @@ class Units:
         return len(self.labels)
 
     def find(self, wanted: Any) -> list[int]:
-        """Return the units with the labels `wanted`; an unknown label is refused by name."""
+        """Return the feature groups with the labels `wanted`; an unknown label is refused by name."""
         at = {label: u for u, label in enumerate(self.labels.tolist())}
         unknown = [label for label in np.asarray(wanted).tolist() if label not in at]
         if unknown:
@@ -51,12 +51,14 @@ class Units:
         return [at[label] for label in np.asarray(wanted).tolist()]
 
 
-def group_weights(weights: np.ndarray, units: Units) -> np.ndarray:
+def group_weights(weights: np.ndarray, feature_groups: FeatureGroups) -> np.ndarray:
     """Return √ Σ w_f² over the features of each group.
 
-    >>> group_weights(np.array([3.0, 1.0, 4.0]), Units(["a", "b", "a"], 3))
+    >>> group_weights(np.array([3.0, 1.0, 4.0]), FeatureGroups(["a", "b", "a"], 3))
     array([5., 1.])
     """
     largest = weights.max(initial=0.0) or 1.0
     squares = (weights / largest) ** 2
-    return largest * np.sqrt(np.bincount(units.of_feature, weights=squares, minlength=len(units)))
+    return largest * np.sqrt(
+        np.bincount(feature_groups.of_feature, weights=squares, minlength=len(feature_groups))
+    )

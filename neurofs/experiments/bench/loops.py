@@ -1,17 +1,14 @@
-"""How fast the kernels are: RGS epochs, distances, prefix curves, memory and growth, as ratios in one run.
+"""How fast the compiled loops are: RGS epochs, distances, prefix curves, memory and growth.
 
-All on one core, warm, m = 4040 samples of 64 channels × 10 lags, k = 50. A ratio compares two forms of the
-same work, each the least of several runs, in this process.
+All of it runs on one core, warm, with m = 4040 samples of 64 channels × 10 lags and k = 50. A ratio compares two
+forms of the same work in this process, each by the least of several runs.
 """
 
 from __future__ import annotations
 
 import ctypes
-import json
-import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -21,14 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from neurofs.experiments.bench.meters import MemoryMeter, run_alone, seconds
 from neurofs.experiments.bench.peers import measure_peers
 from neurofs.experiments.bench.row import Row
-from neurofs.running.worker import SINGLE_THREAD
 
-__all__ = ["measure_kernels"]
+__all__ = ["measure_loops", "sklearn_knn", "soften"]
 
 M, CHANNELS, LAGS, K = 4040, 64, 10, 50
-ENOUGH = 1.0  # seconds after which a measurement is no longer repeated
 
 C_LOOP = """
 void distances(const float *flat, const long *starts, const float *w2, const float *x,
@@ -45,7 +41,7 @@ void distances(const float *flat, const long *starts, const float *w2, const flo
 """
 
 
-def measure_kernels() -> Iterator[Row]:
+def measure_loops() -> Iterator[Row]:
     """Yield the rows of the table, one by one; heavy libraries are loaded on the way."""
     import sklearn.neighbors  # noqa: F401  (libraries loaded after the limit would not obey it)
 
@@ -59,20 +55,6 @@ def measure_kernels() -> Iterator[Row]:
         yield from _growth_rows()
     yield from _memory_rows()
     yield from measure_peers()
-
-
-def seconds(call: Callable[[], Any], repeats: int = 7) -> float:
-    """Return the least processor time of a call, after one to warm up; other programs hardly disturb it."""
-    call()
-    best, spent = np.inf, 0.0
-    for _ in range(repeats):
-        start = time.process_time()
-        call()
-        elapsed = time.process_time() - start
-        best, spent = min(best, elapsed), spent + elapsed
-        if spent > ENOUGH:
-            break
-    return best
 
 
 def make_session(m: int = M, channels: int = CHANNELS, jitter: float = 0.0) -> tuple[Any, np.ndarray]:
@@ -94,11 +76,11 @@ def make_session(m: int = M, channels: int = CHANNELS, jitter: float = 0.0) -> t
 
 def epoch(samples: Any, Y: np.ndarray, rows: np.ndarray, k: int = K, batch: int = 8) -> np.ndarray:
     """Run our epoch over some rows, from unit weights."""
-    from neurofs.metric import loops
+    from neurofs.selectors import loops_rgs
 
     w = np.ones(samples.n_features)
     groups = np.arange(len(samples))
-    loops.rgs_epoch(
+    loops_rgs.rgs_epoch(
         samples.flat, samples.starts, groups, samples.span, Y, rows, batch, k, 0.25, True, 2.0, 0.5, w
     )
     return w
@@ -107,7 +89,7 @@ def epoch(samples: Any, Y: np.ndarray, rows: np.ndarray, k: int = K, batch: int 
 def numpy_epoch(
     samples: Any, X: np.ndarray, X2: np.ndarray | None, Y: np.ndarray, rows: np.ndarray
 ) -> np.ndarray:
-    """Run the same in NumPy, one row per step: distances by two products with X² at hand, else directly."""
+    """Run the same in NumPy, one row per step: distances by two products if X² is given, else directly."""
     w = np.ones(X.shape[1], X.dtype)
     for i in rows:
         w2 = w * w
@@ -150,18 +132,17 @@ def _times(what: str, ratio: float, goal: float) -> Row:
 
 
 def _distance_rows() -> Iterator[Row]:
-    from neurofs.metric import loops
+    from neurofs.metric import loops_neighbors
 
     samples, _ = make_session()
-    w2, x, out = (
-        np.full(samples.n_features, 0.5, np.float32),
-        np.asarray(samples[:1])[0],
-        np.empty(M, np.float32),
-    )
-    ours = seconds(lambda: loops.query_distances(samples.flat, samples.starts, w2, x, out), 200)
+    w2, out = np.full(samples.n_features, 0.5, np.float32), np.empty(M, np.float32)
+    x = np.asarray(samples[:1])[0]
+    ours = seconds(lambda: loops_neighbors.query_distances(samples.flat, samples.starts, w2, x, out), 200)
     norms, queries, d = out.copy(), np.tile(w2 * x, (4, 1)), np.empty((4, M), np.float32)
     four = norms[:4].copy()
-    batch = seconds(lambda: loops.batch_distances(samples.flat, samples.starts, norms, queries, four, d), 200)
+    batch = seconds(
+        lambda: loops_neighbors.batch_distances(samples.flat, samples.starts, norms, queries, four, d), 200
+    )
     yield Row("distances of a query to all rows", f"{1e6 * ours:.0f} µs; in a batch {1e6 * batch / 4:.0f} µs")
     with tempfile.TemporaryDirectory() as folder:
         loop = compile_c(Path(folder))
@@ -174,12 +155,12 @@ def _distance_rows() -> Iterator[Row]:
 
 
 def _share(what: str, ratio: float, goal: float) -> Row:
-    """Return a row that says how many times the time of the other, with its goal."""
+    """Return a row that says how many times as long as the other it takes, with its goal."""
     return Row(what, f"{ratio:.2f} times", f"at most {goal:g}", ratio <= goal)
 
 
 def compile_c(folder: Path) -> Callable[..., None] | None:
-    """Compile the C loop at full optimisation; None without a compiler."""
+    """Return the C loop, compiled at full optimization, or None without a compiler."""
     compiler = shutil.which("cc")
     if compiler is None:
         return None
@@ -229,16 +210,18 @@ def sklearn_knn(X: np.ndarray, Y: np.ndarray, Q: np.ndarray) -> np.ndarray:
     """Predict by scikit-learn's brute-force kNN with the same soft weights."""
     from sklearn.neighbors import KNeighborsRegressor
 
-    def soft(distance: np.ndarray) -> np.ndarray:
-        d = distance.astype(np.float64) ** 2
-        width = 0.5 * d.mean(axis=1, keepdims=True)
-        return np.exp(-(d - d[:, :1]) / np.where(width > 0, width, 1.0))
+    return KNeighborsRegressor(K, weights=soften, algorithm="brute").fit(X, Y).predict(Q)
 
-    return KNeighborsRegressor(K, weights=soft, algorithm="brute").fit(X, Y).predict(Q)
+
+def soften(distance: np.ndarray) -> np.ndarray:
+    """Return the weights of soft kNN for the distances of neighbors, the nearest first."""
+    d = distance.astype(np.float64) ** 2
+    width = 0.5 * d.mean(axis=1, keepdims=True)
+    return np.exp(-(d - d[:, :1]) / np.where(width > 0, width, 1.0))
 
 
 def agreement(ours: np.ndarray, theirs: np.ndarray) -> float:
-    """Return the share of predictions that are equal to 0.001 (near ties may go either way)."""
+    """Return the share of predictions that differ by less than 0.001 (near ties may go either way)."""
     return float(np.mean(np.abs(ours - theirs) < 1e-3))
 
 
@@ -270,7 +253,7 @@ def _growth_rows() -> Iterator[Row]:
 
 def _memory_rows() -> Iterator[Row]:
     """Fit RGS in a process of its own and compare its peak with the binned counts."""
-    seen = run_alone("fit_memory")
+    seen = run_alone(fit_memory)
     allowed = 3 * seen["counts"] + 50e6
     yield Row(
         f"memory of a fit, {M} × {CHANNELS} × {LAGS}, beyond the imports",
@@ -280,26 +263,12 @@ def _memory_rows() -> Iterator[Row]:
     )
 
 
-def run_alone(task: str) -> dict[str, float]:
-    """Run one of the tasks below in a fresh process, on one core, and return what it measured."""
-    command = [sys.executable, "-m", "neurofs.experiments.bench.kernels", task]
-    answer = subprocess.run(
-        command, capture_output=True, text=True, check=True, env={**os.environ, **SINGLE_THREAD}
-    )
-    return json.loads(answer.stdout)
-
-
 def fit_memory() -> dict[str, float]:
-    """Return the size of the counts and by how much the peak grew during a fit, code loaded before."""
-    from neurofs.experiments.bench.memory import peak_memory
+    """Return the size of the counts and by how much the peak grew during a fit, with all code loaded before."""
     from neurofs.selectors import RGS
 
     RGS(n_epochs=1).fit(*make_session(200))
     samples, Y = make_session()
-    before = peak_memory()
+    memory = MemoryMeter()
     RGS(n_neighbors=K, n_epochs=1).fit(samples, Y)
-    return {"counts": float(samples.flat.nbytes), "grown": float(peak_memory() - before)}
-
-
-if __name__ == "__main__":
-    print(json.dumps({"fit_memory": fit_memory}[sys.argv[1]]()))
+    return {"counts": samples.flat.nbytes, "grown": memory.read()}

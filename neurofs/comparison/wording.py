@@ -1,0 +1,53 @@
+"""Scores, estimates and shares as they are written in sentences, tables and reports."""
+
+from __future__ import annotations
+
+from neurofs.comparison.summary import Estimate
+
+__all__ = ["SCORE_NAMES", "format_estimate", "format_number", "format_p", "format_percent"]
+
+SCORE_NAMES = {"r2": "R²", "accuracy": "accuracy"}
+UNKNOWN = "n/a"
+
+
+def format_number(value: float | None, digits: int = 3) -> str:
+    """Return a number for people, with so many decimals; very small ones keep two digits.
+
+    >>> format_number(0.83456), format_number(0.00042), format_number(1234, 0), format_number(-15.25, 1)
+    ('0.835', '0.00042', '1,234', '−15.2')
+    """
+    if value is None:
+        return UNKNOWN
+    small = value and abs(value) < 10**-digits
+    return (f"{value:.2g}" if small else f"{value:,.{digits}f}").replace("-", "−")
+
+
+def format_estimate(estimate: Estimate, digits: int = 3, digits_of_ends: int = 2) -> str:
+    """Return an estimate with its interval, if it has one.
+
+    >>> format_estimate(Estimate(mean=0.8346, low=0.791, high=0.878)), format_estimate(Estimate(mean=0.5))
+    ('0.835 (0.79 to 0.88)', '0.500')
+    """
+    mean = format_number(estimate.mean, digits)
+    if estimate.low is None:
+        return mean
+    low, high = (format_number(end, digits_of_ends) for end in (estimate.low, estimate.high))
+    return f"{mean} ({low} to {high})"
+
+
+def format_percent(share: float | None) -> str:
+    """Return a share in whole percents.
+
+    >>> format_percent(0.916)
+    '92 %'
+    """
+    return UNKNOWN if share is None else f"{100 * share:.0f} %"
+
+
+def format_p(p: float | None) -> str:
+    """Return a p-value with the two digits that count.
+
+    >>> format_p(0.04762)
+    '0.048'
+    """
+    return UNKNOWN if p is None else f"{p:.2g}"

@@ -1,0 +1,129 @@
+"""Linear decoders: ridge regression on all lags, which is the Wiener filter, and the Wiener cascade."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg import solve
+
+from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, TunedDecoder, weigh
+from neurofs.features.samples import Samples
+from neurofs.ground.works import WORKS
+
+__all__ = ["Ridge", "WienerCascade"]
+
+
+@dataclass(frozen=True, eq=False)
+class Bend:
+    """A polynomial of one output, and the range that it was fitted on."""
+
+    polynomial: np.poly1d
+    low: float
+    high: float
+
+    def __call__(self, straight: np.ndarray) -> np.ndarray:
+        return self.polynomial(np.clip(straight, self.low, self.high))
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """A linear map of features to outputs, each of which may be bent afterwards."""
+
+    center: np.ndarray
+    offset: np.ndarray
+    coefficients: np.ndarray
+    bends: Sequence[Bend] = ()
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        return (X - self.center) @ self.coefficients + self.offset
+
+
+@dataclass(eq=False, repr=False)
+class Ridge(TunedDecoder):
+    """Ridge regression on all lags: the Wiener filter.
+
+    Parameters
+    ----------
+    ridge : float or "auto"
+        Strength in units of the mean eigenvalue of the Gram matrix of the features; "auto" chooses it on the
+        hold-outs.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(200, 5))
+    >>> bool(Ridge().fit(X, X @ [1, 2, 0, 0, 0]).score(X, X @ [1, 2, 0, 0, 0]) > 0.99)
+    True
+    """
+
+    name, label, citation, cost = "ridge", "ridge", WORKS["hoerl1970"], "m N² + N³"
+    color, marker, line = "brown", "", "-."
+    GRID: ClassVar[Grid] = {"ridge": (1e-5, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)}
+
+    ridge: float | str = "auto"
+
+    def _fit_part(
+        self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]
+    ) -> Part:
+        chosen, X = self._choose(rehearsals), weigh(train, weights)
+        linear = _ridge(_normal_equations(X, targets), **chosen)
+        return Part(weights, self._finish(linear, X, targets), chosen)
+
+    def _prepare(self, t: Rehearsal) -> Predict:
+        equations = _normal_equations(weigh(t.train, t.weights), t.targets)
+        queries = weigh(t.queries, t.weights)
+        return lambda ridge: _ridge(equations, ridge)(queries)
+
+    def _finish(self, linear: Linear, X: np.ndarray, targets: np.ndarray) -> Linear:
+        """Return the model to use; a child may add to it."""
+        return linear
+
+    def _predict_part(self, part: Part, queries: Samples) -> np.ndarray:
+        return part.model(weigh(queries, part.weights))
+
+
+def _normal_equations(X: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return the means of features and targets, the Gram matrix of the features, their products with targets."""
+    center, offset = X.mean(axis=0, dtype=np.float64), targets.mean(axis=0)
+    centered = X.astype(np.float64) - center
+    return center, offset, centered.T @ centered, centered.T @ targets
+
+
+def _ridge(equations: tuple[np.ndarray, ...], ridge: float) -> Linear:
+    """Solve the normal equations with a ridge."""
+    center, offset, gram, products = equations
+    strength = ridge * max(float(np.trace(gram)) / len(gram), np.finfo(float).tiny)
+    return Linear(center, offset, solve(gram + strength * np.eye(len(gram)), products, assume_a="pos"))
+
+
+class WienerCascade(Ridge):
+    """Ridge regression followed by a cubic polynomial of each output.
+
+    Beyond the range of the training data the polynomial stays at its end value.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(200, 5))
+    >>> bool(WienerCascade().fit(X, X[:, 0] ** 3).score(X, X[:, 0] ** 3) > 0.9)
+    True
+    """
+
+    name, label, citation, color = "wiener-cascade", "Wiener cascade", WORKS["pohlmeyer2007"], ""
+
+    def _finish(self, linear: Linear, X: np.ndarray, targets: np.ndarray) -> Linear:
+        fitted = linear(X)
+        bends = [_cubic(fitted[:, o], targets[:, o]) for o in range(targets.shape[1])]
+        return Linear(linear.center, linear.offset, linear.coefficients, bends)
+
+    def _predict_part(self, part: Part, queries: Samples) -> np.ndarray:
+        straight = super()._predict_part(part, queries)
+        return np.column_stack([bend(s) for s, bend in zip(straight.T, part.model.bends, strict=True)])
+
+
+def _cubic(fitted: np.ndarray, target: np.ndarray) -> Bend:
+    """Return the cubic that maps linear predictions to the target."""
+    low, high = float(fitted.min()), float(fitted.max())
+    coefficients = np.polyfit(fitted, target, 3) if low < high else [target.mean()]
+    return Bend(np.poly1d(coefficients), low, high)
