@@ -1,7 +1,5 @@
 """``neurofs list``: what there is to choose from, and the schema of summary.json."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -9,8 +7,6 @@ from typing import Any
 import click
 
 from neurofs.commands.options import json_option
-
-__all__ = ["list_command"]
 
 
 def _list_selectors(as_json: bool) -> Any:

@@ -1,7 +1,5 @@
 """``neurofs report``: rebuild the reports of runs; several runs give an index page across them."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -12,16 +10,12 @@ import click
 from neurofs.commands.options import json_option
 from neurofs.ground.errors import printable
 
-__all__ = ["report_command"]
-
 
 @click.command("report")
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
 @click.option("--out", type=click.Path(path_type=Path), help="Where to write the report, or the index page.")
 @click.option(
-    "--figures",
-    type=click.Choice(["pdf", "svg", "png"]),
-    help="Also write every figure as a file for a paper.",
+    "--figures", type=click.Choice(["pdf", "svg", "png"]), help="Also write every figure as a file for a paper."
 )
 @json_option
 def report_command(runs: tuple[Path, ...], out: Path | None, figures: str | None, as_json: bool) -> None:

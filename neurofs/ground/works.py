@@ -51,9 +51,7 @@ def read_bibtex(text: str) -> list[Work]:
     return [Work(key, kind, dict(_FIELD.findall(body.strip()))) for kind, key, body in _ENTRY.findall(text)]
 
 
-WORKS = {
-    work.key: work for work in read_bibtex(Path(__file__).with_suffix(".bib").read_text(encoding="utf-8"))
-}
+WORKS = {work.key: work for work in read_bibtex(Path(__file__).with_suffix(".bib").read_text(encoding="utf-8"))}
 
 
 def cite(*works: Work) -> str:

@@ -3,24 +3,10 @@
 Words in braces are filled in for each run by `write_caption`; `count_of` puts a noun behind its number.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from neurofs.comparison.summary import Output
 from neurofs.ground.errors import printable
-
-__all__ = [
-    "CURVE_WORDS",
-    "LINES",
-    "MAP",
-    "PATHS",
-    "TRACES",
-    "Caption",
-    "count_of",
-    "name_output",
-    "write_caption",
-]
 
 
 @dataclass(frozen=True)
@@ -56,16 +42,11 @@ def name_output(output: Output) -> str:
 
 
 TRACES = {
-    "values": (
-        "Good decoding follows peaks and their height; a decoder that knows little stays near the mean."
-    ),
+    "values": ("Good decoding follows peaks and their height; a decoder that knows little stays near the mean."),
     "classes": "Good decoding stays on the true class within a trial.",
     "band": " The band is one standard deviation of the predictive distribution.",
 }
-PATHS = {
-    "velocity": "of summed velocity, from the first decoded bin of the trial",
-    "position": "of the two outputs",
-}
+PATHS = {"velocity": "of summed velocity, from the first decoded bin of the trial", "position": "of the two outputs"}
 CURVE_WORDS = {
     "mse": {"what": "Error", "better": "Lower is better", "good": "comes down early and stays low"},
     "accuracy": {"what": "Accuracy", "better": "Higher is better", "good": "rises early"},

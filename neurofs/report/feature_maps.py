@@ -3,24 +3,11 @@
 Tasks that are missing have rank 0 and weight NaN in `weights.nc`; they are left out of every mean.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
 from neurofs.comparison.comparison import Comparison
-
-__all__ = [
-    "count_channels",
-    "describe_channels",
-    "find_n",
-    "list_selectors",
-    "mean_weights",
-    "selected_share",
-    "share_by_kind",
-    "weigh_lags",
-]
 
 
 def list_selectors(comparison: Comparison) -> list[str]:
@@ -89,9 +76,7 @@ def count_channels(comparison: Comparison, n: int) -> list[tuple[str, float, flo
         hits = (ranks > 0) & (ranks <= n)
         hits = hits[(ranks > 0).any(axis=(1, 2))]
         used = hits.any(axis=2).sum(axis=1)
-        rows.append(
-            (selector, float(used.mean()), float((hits.sum(axis=(1, 2)) / np.maximum(used, 1)).mean()))
-        )
+        rows.append((selector, float(used.mean()), float((hits.sum(axis=(1, 2)) / np.maximum(used, 1)).mean())))
     return rows
 
 

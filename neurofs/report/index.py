@@ -4,8 +4,6 @@ Claims are mappings with `claim`, `published`, `found` and `holds` (True, False,
 tested).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,8 +19,6 @@ from neurofs.report.captions import count_of
 from neurofs.report.feature_maps import find_n, share_by_kind
 from neurofs.report.figures.across import draw_all_lags, draw_all_scores, draw_all_wins
 from neurofs.report.pictures import Picture, Table
-
-__all__ = ["IndexEntry", "make_index"]
 
 Claim = Mapping[str, Any]
 

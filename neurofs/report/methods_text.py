@@ -1,7 +1,5 @@
 """The methods section of a paper, written from the settings and results of a run."""
 
-from __future__ import annotations
-
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.names import name_method, split_method
 from neurofs.decoders import DECODERS
@@ -9,8 +7,6 @@ from neurofs.ground.errors import printable
 from neurofs.ground.works import WORKS, Work, cite, render_bibtex
 from neurofs.report.captions import count_of, name_output
 from neurofs.selectors import SELECTORS
-
-__all__ = ["write_bibtex", "write_methods"]
 
 
 def write_methods(comparison: Comparison) -> str:
@@ -83,13 +79,9 @@ def _features(comparison: Comparison) -> str:
     first = s.first_lag * width
     lags = f"a lag of {first:g}" if n_lags == 1 else f"lags of {first:g} to {first + (n_lags - 1) * width:g}"
     extra = ["square roots of the counts were taken"] * c.sqrt
-    extra += [f"counts were smoothed with a causal half-Gaussian of {1000 * c.smooth:g} ms SD"] * bool(
-        c.smooth
-    )
+    extra += [f"counts were smoothed with a causal half-Gaussian of {1000 * c.smooth:g} ms SD"] * bool(c.smooth)
     if c.period:
-        extra.append(
-            f"only samples between {printable(c.period[0])} and {printable(c.period[1])} of a trial were used"
-        )
+        extra.append(f"only samples between {printable(c.period[0])} and {printable(c.period[1])} of a trial were used")
     more = f" {_join(extra).capitalize()}." if extra else ""
     dropped = sum(dict(s.dropped).values())
     return (
@@ -107,11 +99,7 @@ def _selection(comparison: Comparison) -> str:
         return ""
     described = [_describe_selector(name) for name in names]
     reference = comparison.summary.reference
-    own = (
-        f" {name_method(reference)} is the method that the others are compared with."
-        if reference in names
-        else ""
-    )
+    own = f" {name_method(reference)} is the method that the others are compared with." if reference in names else ""
     k, beta = comparison.config.n_neighbors, comparison.config.beta
     fixed = [f"k = {k}"] * (k != "auto") + [f"β = {beta}"] * (beta != "auto")
     chosen = _join(["n", *["k"] * (k == "auto"), *["β"] * (beta == "auto")])

@@ -6,8 +6,6 @@ it. Names from files are hostile text: jinja2 escapes them, JSON escapes markup,
 Content-Security-Policy allows no script or style but those whose hash it states.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import math
@@ -32,8 +30,6 @@ from neurofs.report.pictures import Picture, Table, render_panels, save_picture
 from neurofs.report.sections import PICTURES, make_sections
 from neurofs.report.svg import Styles
 from neurofs.report.verdict import describe_run, judge, list_numbers
-
-__all__ = ["render", "render_body", "render_index", "render_page", "save_figures", "write_report"]
 
 SCORE_TEXT = {
     "r2": "R²: 1 is perfect, 0 is as good as knowing the mean, below 0 is worse than that.",
@@ -83,9 +79,7 @@ def render_index(entries: Iterable[IndexEntry], claims: Iterable[Claim] = ()) ->
     """Return the index page of many runs, with the published claims that were checked on them."""
     styles = Styles()
     context = make_index(list(entries), list(claims), lambda picture: show_picture(picture, styles))
-    return render_page(
-        context["title"], _render_template("index.html", **context), styles, context["contents"]
-    )
+    return render_page(context["title"], _render_template("index.html", **context), styles, context["contents"])
 
 
 # The page
@@ -105,14 +99,7 @@ def render_page(title: str, body: str, styles: Styles, contents: list[tuple[str,
         "'none'; form-action 'none'"
     )
     return _render_template(
-        "page.html",
-        title=title,
-        body=body,
-        css=css,
-        js=js,
-        policy=policy,
-        contents=contents,
-        version=__version__,
+        "page.html", title=title, body=body, css=css, js=js, policy=policy, contents=contents, version=__version__
     )
 
 
@@ -224,9 +211,4 @@ def show_key(key: Key, styles: Styles) -> dict[str, Any]:
     crossed = key.marker not in MARKERS
     marker = f"fill: none; stroke: {key.color}; stroke-width: 1.6" if crossed else f"fill: {key.color}"
     path = MARKERS.get(key.marker, _CROSS) if key.marker else ""
-    return {
-        "label": key.label,
-        "line_class": line,
-        "marker_path": path,
-        "marker_class": styles.name_of(marker),
-    }
+    return {"label": key.label, "line_class": line, "marker_path": path, "marker_class": styles.name_of(marker)}

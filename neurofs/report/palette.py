@@ -4,28 +4,10 @@ Each color has a partner for dark pages; `THEME` maps the color that a figure is
 that stands for both.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
 from neurofs.comparison.names import find_method, name_method
-
-__all__ = [
-    "BLUE",
-    "CHANCE",
-    "COLORS",
-    "INK",
-    "MUTED",
-    "PAPER",
-    "RULE",
-    "THEME",
-    "TRUE",
-    "VERMILION",
-    "Key",
-    "find_key",
-    "render_variables",
-]
 
 COLORS = {  # for light and for dark pages
     "ink": ("#1f2328", "#e6e9ec"),

@@ -4,8 +4,6 @@ A picture is data: a name, a caption (`report.captions`), a legend, and panels t
 on axes. `render_panels` makes inline SVG of them, `save_picture` one PDF, SVG or PNG.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,8 +21,6 @@ from neurofs.ground.files import write_atomically
 from neurofs.report.captions import Caption
 from neurofs.report.palette import INK, MUTED, PAPER, Key
 from neurofs.report.svg import Styles, to_svg
-
-__all__ = ["STYLE", "Panel", "Picture", "Table", "render_panels", "save_picture", "shade", "use_log_n"]
 
 STYLE: Any = {
     "font.size": 8.5,

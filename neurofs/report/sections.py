@@ -4,8 +4,6 @@ A block is a dictionary whose `what` names how the template shows it: a picture,
 a template of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -18,13 +16,7 @@ from neurofs.comparison.summary import PairedTest, SessionFacts, Summary
 from neurofs.ground.config import given_options, render_toml
 from neurofs.ground.errors import printable
 from neurofs.report.data import encode_json, pack_maps, pack_traces
-from neurofs.report.feature_maps import (
-    count_channels,
-    describe_channels,
-    find_n,
-    list_selectors,
-    share_by_kind,
-)
+from neurofs.report.feature_maps import count_channels, describe_channels, find_n, list_selectors, share_by_kind
 from neurofs.report.figures.maps import draw_lags, draw_positions, draw_top_maps, draw_weight_maps
 from neurofs.report.figures.scores import (
     draw_confusion,
@@ -39,8 +31,6 @@ from neurofs.report.methods_text import write_bibtex, write_methods
 from neurofs.report.palette import find_key
 from neurofs.report.pictures import Picture, Table
 from neurofs.report.traces import get_traces
-
-__all__ = ["PICTURES", "Section", "make_sections"]
 
 Block = dict[str, Any]
 Draw = Callable[[Picture], Any]
@@ -142,9 +132,7 @@ def _decoded(comparison: Comparison, draw: Draw) -> Iterator[Block]:
             "predictions.nc."
         )
     if traces.classes:
-        yield _note(
-            "The target has classes: how often each is taken for another is in the confusion matrix below."
-        )
+        yield _note("The target has classes: how often each is taken for another is in the confusion matrix below.")
     elif len(traces.outputs) == 2:
         yield _picture(draw_plane(comparison), draw, "") | {"static": True}
     else:
@@ -180,8 +168,7 @@ def _note_failed(comparison: Comparison) -> Iterator[Block]:
 def _tabulate_methods(summary: Summary) -> Table:
     """Return one row per method: pooled scores with intervals, n, and the test against the reference."""
     first, *others = TABLED_SCORES[summary.score]
-    single = len(summary.session.outputs) == 1
-    tests = {t.method: t for t in summary.tests if t.output == "pooled" or single}
+    tests = summary.tests_by_method
     rows = [
         (
             name_method(m.method),
@@ -206,9 +193,7 @@ def _list_test(test: PairedTest | None) -> tuple[float | None, float | None]:
 
 
 def _wins(comparison: Comparison, draw: Draw) -> Iterator[Block]:
-    yield _picture(
-        draw_wins(comparison), draw, "No winning percentages: there is no rival that ranks features."
-    )
+    yield _picture(draw_wins(comparison), draw, "No winning percentages: there is no rival that ranks features.")
     yield _picture(
         draw_weighting(comparison),
         draw,
@@ -253,9 +238,7 @@ def _channels(comparison: Comparison, draw: Draw) -> Iterator[Block]:
         "column to sort."
     )
     yield _picture(
-        draw_lags(comparison),
-        draw,
-        "No lag profile: there is only one lag, or no selector ranked the features.",
+        draw_lags(comparison), draw, "No lag profile: there is only one lag, or no selector ranked the features."
     )
     yield _picture(
         draw_positions(comparison), draw, "No map of the array: the file does not say where the channels are."
@@ -268,9 +251,7 @@ def _trust(comparison: Comparison, draw: Draw) -> Iterator[Block]:
         draw,
         "No stability: it takes two folds or more, and a selector that leaves features out.",
     )
-    missing = (
-        "No null control was run (n_shifts = 0): chance is not known. Do not publish the scores without it."
-    )
+    missing = "No null control was run (n_shifts = 0): chance is not known. Do not publish the scores without it."
     yield _picture(draw_null(comparison), draw, missing)
     if comparison.summary.score == "accuracy":
         yield _picture(draw_confusion(comparison), draw, "No confusion matrix.")
@@ -302,13 +283,9 @@ def _describe_quality(comparison: Comparison) -> Iterator[str]:
         found = [printable(n) for n in names[session[key].values.astype(bool)]]
         yield f"{title}: {len(found)} of {len(names)} channels" + (f" ({_some(found)})." if found else ".")
     twins = [
-        f"{printable(n)} = {printable(t)}"
-        for n, t in zip(names, session["duplicate_of"].values, strict=True)
-        if t
+        f"{printable(n)} = {printable(t)}" for n, t in zip(names, session["duplicate_of"].values, strict=True) if t
     ]
-    yield f"Channels with exactly the same spikes as another: {len(twins)}" + (
-        f" ({_some(twins)})." if twins else "."
-    )
+    yield f"Channels with exactly the same spikes as another: {len(twins)}" + (f" ({_some(twins)})." if twins else ".")
 
 
 def _some(names: list[str], most: int = 40) -> str:
@@ -338,22 +315,14 @@ def _list_gaps(session: xr.Dataset) -> Block:
 
 
 def _methods(comparison: Comparison) -> Block:
-    return {
-        "what": "methods",
-        "text": write_methods(comparison),
-        "bibtex": write_bibtex(comparison),
-    }
+    return {"what": "methods", "text": write_methods(comparison), "bibtex": write_bibtex(comparison)}
 
 
 def _provenance(comparison: Comparison) -> Block:
     p = comparison.summary.provenance
-    facts: list[tuple[str, str | None]] = [
-        ("command", p.command or "called from Python"),
-        ("seed", str(p.seed)),
-    ]
+    facts: list[tuple[str, str | None]] = [("command", p.command or "called from Python"), ("seed", str(p.seed))]
     facts += [
-        (f"input {i}" if i else "input", f"{file.path}, SHA-256 {file.sha256}")
-        for i, file in enumerate(p.inputs)
+        (f"input {i}" if i else "input", f"{file.path}, SHA-256 {file.sha256}") for i, file in enumerate(p.inputs)
     ]
     facts += [("neurofs", p.version + (f", git {p.git}" if p.git else ""))]
     facts += [("Python", p.python), ("platform", p.platform), *p.versions.items()]

@@ -1,14 +1,10 @@
 """`Traces`: decoded beside true targets, in the order of time, for drawing and for the viewer of the report."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 
 from neurofs.comparison.comparison import Comparison
-
-__all__ = ["Traces", "find_path", "find_stretch", "get_traces"]
 
 MAX_METHODS, MAX_ROWS = 4, 20_000
 
@@ -85,9 +81,7 @@ def find_stretch(traces: Traces, seconds: float) -> slice:
     known = np.flatnonzero(np.isfinite(traces.predicted[0]).all(axis=0))
     first = int(known[0]) if len(known) else 0
     stop = int(np.searchsorted(traces.time, traces.time[first] + seconds))
-    while (
-        stop < len(traces.time) and traces.trial[stop] >= 0 and traces.trial[stop] == traces.trial[stop - 1]
-    ):
+    while stop < len(traces.time) and traces.trial[stop] >= 0 and traces.trial[stop] == traces.trial[stop - 1]:
         stop += 1
     return slice(first, max(stop, first + 1))
 

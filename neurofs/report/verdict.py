@@ -1,7 +1,5 @@
 """The top of a report: what was decoded, the numbers of the headline, and the verdict on the data."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,8 +7,6 @@ from neurofs.comparison.names import name_method
 from neurofs.comparison.summary import Audit, Null, Number, Numbers, SessionFacts, Summary
 from neurofs.comparison.wording import format_number, format_p
 from neurofs.report.captions import count_of, name_output
-
-__all__ = ["describe_run", "judge", "list_numbers"]
 
 FOLDS = {"trials": "whole trials", "blocks": "contiguous blocks", "shuffled": "shuffled bins"}
 """What folds are made of."""

@@ -1,7 +1,5 @@
 """Run folders on disk: finding them, rebuilding their reports, and the index page across them."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Sequence
@@ -13,8 +11,6 @@ from neurofs.ground.files import make_folder, write_atomically
 from neurofs.report.index import IndexEntry
 from neurofs.report.page import render, render_index, save_figures
 from neurofs.running.events import read_events
-
-__all__ = ["CLAIMS", "find_runs", "make_entry", "rebuild", "rebuild_all", "write_index"]
 
 CLAIMS = "claims.json"
 """What a batch leaves beside its index page: the published claims that were checked."""

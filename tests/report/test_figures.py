@@ -190,9 +190,7 @@ def test_maps_are_means_over_what_is_there():
     weights["weights"].values[0, 0, 0, 1:] = np.nan
     weights["ranking"].values[0, 0, 0, 1:] = 0
     partial = replace(comparison, weights=weights)
-    np.testing.assert_allclose(
-        mean_weights(partial, "rgs")[0], weights["weights"].values[0, 0, 0, 0], rtol=1e-6
-    )
+    np.testing.assert_allclose(mean_weights(partial, "rgs")[0], weights["weights"].values[0, 0, 0, 0], rtol=1e-6)
     ranks = weights["ranking"].values[0].reshape(-1, 8, 4)
     known = ranks[ranks.max(axis=(1, 2)) > 0]
     np.testing.assert_allclose(selected_share(partial, "rgs", 5), (known <= 5).mean(axis=0))

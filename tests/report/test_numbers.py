@@ -19,10 +19,7 @@ pytestmark = pytest.mark.browser
 
 def test_the_numbers_of_the_headline_are_those_of_the_run(demo_run, open_page):
     page = open_page(demo_run / "report.html")
-    summary, scores = (
-        json.loads((demo_run / "summary.json").read_text()),
-        pd.read_csv(demo_run / "scores.csv"),
-    )
+    summary, scores = (json.loads((demo_run / "summary.json").read_text()), pd.read_csv(demo_run / "scores.csv"))
     for key, number in summary["headline"]["numbers"].items():
         card = page.locator(f"[data-number={key}]")
         if key == "best" and number["method"] == summary["reference"]:
@@ -39,10 +36,7 @@ def test_the_numbers_of_the_headline_are_those_of_the_run(demo_run, open_page):
 
 def test_the_table_of_methods_is_that_of_the_run(demo_run, open_page):
     page = open_page(demo_run / "report.html")
-    summary, scores = (
-        json.loads((demo_run / "summary.json").read_text()),
-        pd.read_csv(demo_run / "scores.csv"),
-    )
+    summary, scores = (json.loads((demo_run / "summary.json").read_text()), pd.read_csv(demo_run / "scores.csv"))
     rows = read_table(page, "#methods-table")
     assert len(rows) == len(summary["methods"])
     for row, method in zip(rows, summary["methods"], strict=True):
@@ -64,10 +58,7 @@ def read_table(page, selector: str) -> list[dict[str, str]]:
 
 def test_the_numbers_of_three_figures_are_those_of_the_run(demo_run, open_page):
     page = open_page(demo_run / "report.html")
-    summary, scores = (
-        json.loads((demo_run / "summary.json").read_text()),
-        pd.read_csv(demo_run / "scores.csv"),
-    )
+    summary, scores = (json.loads((demo_run / "summary.json").read_text()), pd.read_csv(demo_run / "scores.csv"))
     curve = scores[~scores["chosen"]]
     rows = read_table(page, "#numbers-curves")
     assert len(rows) >= 2 * 2 * 5

@@ -21,9 +21,7 @@ def test_the_map_shows_every_weight_and_rings_the_truth(tmp_path):
 
 
 def test_one_lag_is_enough():
-    weights = xr.DataArray(
-        np.ones((2, 1)), dims=("channel", "lag"), coords={"channel": ["a", "b"], "lag": [0.0]}
-    )
+    weights = xr.DataArray(np.ones((2, 1)), dims=("channel", "lag"), coords={"channel": ["a", "b"], "lag": [0.0]})
     script["plot_weights"](Figure().subplots(), weights)
 
 

@@ -44,24 +44,12 @@ def test_every_kind_of_run_renders(case):
     html = render(make_comparison(**CASES[case]))
     assert html.startswith("<!DOCTYPE html>")
     assert html.rstrip().endswith("</html>")
-    for name in (
-        "decoded",
-        "features",
-        "wins",
-        "map",
-        "channels",
-        "trust",
-        "quality",
-        "methods",
-        "provenance",
-    ):
+    for name in ("decoded", "features", "wins", "map", "channels", "trust", "quality", "methods", "provenance"):
         assert f'<section id="{name}"' in html
 
 
 def test_what_is_missing_is_said():
-    bare = make_comparison(
-        selectors=("corrcoef",), baselines=(), outputs=("y",), trials=False, nan_scores=True
-    )
+    bare = make_comparison(selectors=("corrcoef",), baselines=(), outputs=("y",), trials=False, nan_scores=True)
     summary = bare.summary.model_copy(update={"null": [], "stability": []})
     html = render(replace(bare, summary=summary, session=xr.Dataset()))
     for words in (
@@ -252,8 +240,7 @@ def test_the_command_knows_a_batch(tmp_path):
     (tmp_path / "sessions" / "day2").mkdir()
     (tmp_path / "sessions" / "day2" / "log.txt").write_text("failed\n")
     events = [
-        {"event": "session_failed", "session": name, "reason": f"{name} has no spikes"}
-        for name in ("day1", "day2")
+        {"event": "session_failed", "session": name, "reason": f"{name} has no spikes"} for name in ("day1", "day2")
     ]
     (tmp_path / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
     claims = [{"claim": "RGS wins", "published": "90 %", "found": "50 %", "holds": False}]

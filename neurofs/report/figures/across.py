@@ -1,7 +1,5 @@
 """Figures across sessions, for the index page: wins, scores and lags of all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -17,8 +15,6 @@ from neurofs.report.figures.maps import Profiles, label_lags, tabulate_lags
 from neurofs.report.figures.scores import choose_wins, plot_shares, tabulate_shares
 from neurofs.report.palette import BLUE, MUTED, Key, find_key
 from neurofs.report.pictures import Panel, Picture, Table
-
-__all__ = ["draw_all_lags", "draw_all_scores", "draw_all_wins"]
 
 Sessions = Mapping[str, Comparison]
 

@@ -1,7 +1,5 @@
 """Figures of channel × lag: weights, the best n features of every selector, profiles over lags and the array."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -12,18 +10,9 @@ from matplotlib.ticker import MaxNLocator
 from neurofs.comparison.comparison import Comparison
 from neurofs.ground.errors import printable
 from neurofs.report.captions import MAP, write_caption
-from neurofs.report.feature_maps import (
-    find_n,
-    list_selectors,
-    mean_weights,
-    selected_share,
-    weigh_channels,
-    weigh_lags,
-)
+from neurofs.report.feature_maps import find_n, list_selectors, mean_weights, selected_share, weigh_channels, weigh_lags
 from neurofs.report.palette import INK, MUTED, RULE, find_key
 from neurofs.report.pictures import Panel, Picture, Table, shade
-
-__all__ = ["draw_lags", "draw_positions", "draw_top_maps", "draw_weight_maps", "label_lags", "tabulate_lags"]
 
 WIDE = (9.4, 2.3)
 

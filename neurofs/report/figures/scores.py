@@ -3,8 +3,6 @@
 They draw what `summary.json` holds (see `comparison.summary`) and compute nothing of their own, but for means.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -12,24 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neurofs.comparison.comparison import Comparison
+from neurofs.comparison.scores import find_variance
+from neurofs.comparison.stats import describe_counts
 from neurofs.comparison.summary import Band, Curve, Null, Output, Stability, Summary, Wins
 from neurofs.comparison.wording import format_percent
 from neurofs.ground.errors import printable
 from neurofs.report.captions import CURVE_WORDS, LINES, write_caption
 from neurofs.report.palette import CHANCE, INK, MUTED, PAPER, RULE, Key, find_key
 from neurofs.report.pictures import Panel, Picture, Table, shade, use_log_n
-
-__all__ = [
-    "choose_wins",
-    "draw_confusion",
-    "draw_curves",
-    "draw_null",
-    "draw_stability",
-    "draw_weighting",
-    "draw_wins",
-    "plot_shares",
-    "tabulate_shares",
-]
 
 AXIS_NAMES = {"mse": "mean squared error", "r2": "R²", "accuracy": "share of right classes"}
 BASELINES = ("all", "ridge", "kalman")
@@ -151,28 +139,22 @@ def _find_chance(comparison: Comparison, output: str, score: str) -> float | Non
     if chance is None or score != "mse":
         return chance
     table = comparison.scores
-    table = table[(table["output"] == output) & table["chosen"] & (table["r2"] < 1)]
-    variance = (table["mse"] / (1 - table["r2"])).mean()
+    variance = find_variance(table[(table["output"] == output) & table["chosen"]]).mean()
     return float((1 - chance) * variance) if np.isfinite(variance) else None
 
 
-def _find_choice(comparison: Comparison, output: str, score: str) -> tuple[float, float] | None:
+def _find_choice(comparison: Comparison, output: str, score: str) -> tuple[int, float] | None:
     """Return where the reference chose: median n, mean score."""
     reference, table = comparison.summary.reference, comparison.scores
     mean = _find_means(comparison.summary, output, score).get(reference)
     if mean is None:
         return None
     own = table[table["chosen"] & (table["method"] == reference) & (table["output"] == output)]
-    return float(np.percentile(own["n"], 50, method="nearest")), mean
+    return describe_counts(own["n"]).median, mean
 
 
 def _plot_curves(
-    axes: Any,
-    lines: list[Line],
-    levels: dict[str, float],
-    ring: tuple[float, float] | None,
-    score: str,
-    label: str,
+    axes: Any, lines: list[Line], levels: dict[str, float], ring: tuple[float, float] | None, score: str, label: str
 ) -> None:
     for name, value in levels.items():
         key = CHANCE if name == "chance" else find_key(name)
@@ -369,9 +351,7 @@ def _plot_stability(axes: Any, rows: list[Stability]) -> None:
             axes.plot([row.low, row.high], [y, y], color=key.color, lw=1.4)
         axes.plot(row.index, y, marker=key.marker or "o", color=key.color, ms=5)
     axes.set_yticks(range(len(rows)), [f"{find_key(r.selector).label}, n = {r.n:g}" for r in rows])
-    axes.set(
-        xlabel="stability (0: as random sets, 1: identical)", xlim=(-0.2, 1.05), ylim=(len(rows) - 0.4, -0.6)
-    )
+    axes.set(xlabel="stability (0: as random sets, 1: identical)", xlim=(-0.2, 1.05), ylim=(len(rows) - 0.4, -0.6))
 
 
 def draw_confusion(comparison: Comparison) -> Picture | None:

@@ -1,7 +1,5 @@
 """Figures of the session itself: decoded and true target, rates, trials, and spikes around movement onset."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -15,8 +13,6 @@ from neurofs.report.captions import PATHS, TRACES, write_caption
 from neurofs.report.palette import BLUE, INK, MUTED, RULE, TRUE, VERMILION, Key, find_key
 from neurofs.report.pictures import Panel, Picture, shade
 from neurofs.report.traces import Traces, find_path, find_stretch, get_traces
-
-__all__ = ["draw_plane", "draw_raster", "draw_rates", "draw_traces", "draw_trials"]
 
 STRETCH = 30.0
 """Seconds of decoded target in the static figure."""
@@ -65,9 +61,7 @@ def _plot_trace(axes: Any, traces: Traces, output: int, part: slice) -> None:
             axes.fill_between(time[piece], decoded - sd, decoded + sd, color=color, alpha=0.18, lw=0)
         axes.plot(time[piece], traces.target[output, rows], color=TRUE, lw=2.4, **step)
         axes.plot(time[piece], decoded, color=color, lw=1.2, **step)
-    axes.set(
-        xlabel="time (s)", ylabel=printable(traces.units[output]) or ("class" if traces.classes else "value")
-    )
+    axes.set(xlabel="time (s)", ylabel=printable(traces.units[output]) or ("class" if traces.classes else "value"))
     axes.margins(x=0.01)
     if traces.classes:
         axes.set_yticks(range(len(traces.classes)), [printable(c)[:12] for c in traces.classes])
@@ -81,10 +75,7 @@ def draw_plane(comparison: Comparison) -> Picture | None:
     color = find_key(traces.methods[0]).color
     panels = []
     for title, rows in _choose_paths(traces):
-        true, decoded = (
-            find_path(traces, traces.target[:, rows]),
-            find_path(traces, traces.predicted[0][:, rows]),
-        )
+        true, decoded = (find_path(traces, traces.target[:, rows]), find_path(traces, traces.predicted[0][:, rows]))
         draw = partial(_plot_path, true=true, decoded=decoded, color=color, labels=path_labels(traces))
         panels.append(Panel(title, f"True and decoded path, {title}", draw, (2.3, 2.3)))
     caption = write_caption("plane", what=PATHS["velocity" if traces.is_velocity else "position"])
@@ -148,9 +139,7 @@ def _plain_log(axes: Any, which: str, values: np.ndarray) -> None:
     """Make an axis logarithmic with plain labels; a short one gets labels between the powers of ten."""
     axis = getattr(axes, f"{which}axis")
     getattr(axes, f"set_{which}scale")("log")
-    axis.set_major_locator(
-        LogLocator(10, subs=(1.0, 2.0, 5.0) if values.max() < 50 * values.min() else (1.0,))
-    )
+    axis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0) if values.max() < 50 * values.min() else (1.0,)))
     axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
     axis.set_minor_formatter(NullFormatter())
 
@@ -210,11 +199,7 @@ def draw_raster(comparison: Comparison) -> Picture | None:
             str(name),
             f"Spikes of channel {printable(name)} in {len(order)} trials around the onset",
             partial(
-                _plot_raster,
-                counts=raster[i][order],
-                time=time,
-                borders=borders,
-                width=session.attrs["raster_bin"],
+                _plot_raster, counts=raster[i][order], time=time, borders=borders, width=session.attrs["raster_bin"]
             ),
             (2.3, 2.0),
         )
