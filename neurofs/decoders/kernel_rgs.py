@@ -227,7 +227,7 @@ class KernelModel:
         self.rounding = ROUNDING * float(np.mean(self._prior(self.norms)))
 
     def fit(self, samples: Samples, Y: np.ndarray, keep_factor: bool = False) -> KernelModel:
-        """Fit standardised targets of all samples; without the factor, which is large, there are no deviations."""
+        """Fit standardized targets of all samples; without the factor, which is large, there are no deviations."""
         solve = self._solve_all if len(samples) == len(self.rows) else self._solve_landmarks
         self.alpha, factor = solve(samples, Y)
         self.factor = factor if keep_factor else None

@@ -91,7 +91,7 @@ def test_all_problems_of_a_bad_file_are_shown_with_exit_code_2(tmp_path):
     assert "--sort-spikes" in result.stdout
 
 
-LISTED = {"selectors": "rgs", "formats": ".nwb", "experiments": "navot2005-fig2"}
+LISTED = {"selectors": "rgs", "decoders": "kernel-ridge", "formats": ".nwb", "experiments": "navot2005-fig2"}
 
 
 @pytest.mark.parametrize("what", LISTED)

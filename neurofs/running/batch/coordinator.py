@@ -236,6 +236,7 @@ class Batch:
     def _open(self, state: SessionState, outline: Outline | Failure) -> Iterator[Job]:
         """Yield the tasks of one session that are missing."""
         if isinstance(outline, Failure):
+            self.view.plan_tasks(0)
             self._fail(state, outline.reason, outline.detail)
             return
         state.n_tasks, state.n_left = outline.n_tasks, len(outline.missing)
