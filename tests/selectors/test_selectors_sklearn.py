@@ -22,7 +22,7 @@ SETTINGS = {
     "simba": {"n_starts": 2},
     "backward": {"n_features_to_select": 0.5},
     "ebfs": {"random_state": 0},
-    "mufasa": {"n_rounds": 60, "width": 5.0, "random_state": 0},
+    "mufasa": {"n_rounds": 30, "width": 5.0, "random_state": 2},
     **{name: {"levels": 2, "binning": "quantile"} for name in CONSISTENT},
 }
 NAMES = [name for name in SELECTORS if name not in ("rgs", "kernel-rgs")]  # which have tests of their own
