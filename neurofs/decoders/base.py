@@ -69,6 +69,9 @@ class Rehearsal:
         return float(np.mean((self.truth - predicted) ** 2))
 
 
+Rehearsals = list[Rehearsal]
+
+
 def choices(value: Any, grid: Sequence[float]) -> Sequence[float]:
     """Return the candidates of a parameter: the grid for "auto", else the given number alone."""
     if isinstance(value, str):
@@ -247,7 +250,7 @@ class TunedDecoder(Decoder):
         predicted = np.concatenate(parts, axis=1) * self.scale_ + self.mean_
         return predicted[:, 0] if self.one_output_ else predicted
 
-    def _choose(self, rehearsals: list[Rehearsal]) -> dict[str, float]:
+    def _choose(self, rehearsals: Rehearsals) -> dict[str, float]:
         """Return the parameters: those given, and in place of "auto" those of the least error on the hold-outs."""
 
         @cache
@@ -270,9 +273,7 @@ class TunedDecoder(Decoder):
         """Return a function of the parameters that predicts the test rows of a hold-out."""
         raise NotImplementedError
 
-    def _fit_part(
-        self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]
-    ) -> Any:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: Rehearsals) -> Any:
         raise NotImplementedError
 
     def _predict_part(self, part: Any, queries: Samples) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve
 
-from neurofs.decoders.base import Part, Rehearsal, TunedDecoder, weigh
+from neurofs.decoders.base import Part, Rehearsals, TunedDecoder, weigh
 from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
 
@@ -60,9 +60,7 @@ class Kalman(TunedDecoder):
     n_newest: int | None = None
     shrinkage: float = 0.01
 
-    def _fit_part(
-        self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]
-    ) -> Part:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: Rehearsals) -> Part:
         self.step_ = _usual_step(train.starts)
         order = np.argsort(train.starts, kind="stable")
         follows = np.diff(train.starts[order]) == self.step_

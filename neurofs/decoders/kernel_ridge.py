@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, TunedDecoder
+from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, Rehearsals, TunedDecoder
 from neurofs.decoders.nearest import MAX_TABLE
 from neurofs.features.holdouts import pick_evenly
 from neurofs.features.samples import Samples
@@ -28,9 +28,7 @@ class KernelDecoder(TunedDecoder):
 
     PRECISION: ClassVar[Any] = np.float32  # of the table of the last fit and of predictions
 
-    def _fit_part(
-        self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]
-    ) -> Part:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: Rehearsals) -> Part:
         chosen = self._choose(rehearsals)
         table = pairwise_distances(train, weights=weights).astype(self.PRECISION, copy=False)
         return Part(weights, (train, self._solve(table, targets, **chosen)), chosen)
@@ -138,9 +136,7 @@ class KernelRidgeMetric(KernelDecoder):
     linear: float = 0.3
     max_rows: int = MAX_TABLE
 
-    def _fit_part(
-        self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]
-    ) -> Part:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: Rehearsals) -> Part:
         if self.kernel not in ("rational", "gaussian"):
             raise ValueError(f"kernel must be 'rational' or 'gaussian'; found {self.kernel!r}")
         rows = pick_evenly(len(train), self.max_rows)

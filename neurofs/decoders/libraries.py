@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPRegressor
 from sklearn.svm import SVR as LibSVR
 
-from neurofs.decoders.base import Grid, Part, Rehearsal, TunedDecoder, weigh
+from neurofs.decoders.base import Grid, Part, Rehearsals, TunedDecoder, weigh
 from neurofs.decoders.kernel_ridge import KernelDecoder, Machine, middle_distance
 from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
@@ -56,9 +56,7 @@ class SVR(KernelDecoder):
     C: float | str = "auto"
     epsilon: float = 0.05
 
-    def _fit_part(
-        self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]
-    ) -> Part:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: Rehearsals) -> Part:
         return super()._fit_part(
             train, targets, weights, rehearsals if len(train) <= MANY_ROWS else rehearsals[:1]
         )
@@ -106,9 +104,7 @@ class GradientBoosting(TunedDecoder):
     library: str = "auto"
     random_state: int = 0
 
-    def _fit_part(
-        self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]
-    ) -> Part:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: Rehearsals) -> Part:
         sizes = [*range(50, self.max_trees, 50), self.max_trees]
         models, chosen, first = [], {}, rehearsals[0]
         inside, queries = weigh(first.train, first.weights), weigh(first.queries, first.weights)
@@ -200,9 +196,7 @@ class MLP(TunedDecoder):
     max_epochs: int = 30
     random_state: int = 0
 
-    def _fit_part(
-        self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]
-    ) -> Part:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: Rehearsals) -> Part:
         first = rehearsals[0]
         inside, queries = weigh(first.train, first.weights), weigh(first.queries, first.weights)
         best = (np.inf, 0.0, 0)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import solve
 
-from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, TunedDecoder, weigh
+from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, Rehearsals, TunedDecoder, weigh
 from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
 
@@ -64,9 +64,7 @@ class Ridge(TunedDecoder):
 
     ridge: float | str = "auto"
 
-    def _fit_part(
-        self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]
-    ) -> Part:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: Rehearsals) -> Part:
         chosen, X = self._choose(rehearsals), weigh(train, weights)
         linear = _ridge(_normal_equations(X, targets), **chosen)
         return Part(weights, self._finish(linear, X, targets), chosen)

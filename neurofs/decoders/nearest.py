@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, TunedDecoder
+from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, Rehearsals, TunedDecoder
 from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
 from neurofs.metric.neighbors import Neighbors, find_neighbors, local_linear, pairwise_distances, soft_knn
@@ -67,9 +67,7 @@ class SoftKNN(TunedDecoder):
     n_neighbors: int | str = "auto"
     beta: float | str = "auto"
 
-    def _fit_part(
-        self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]
-    ) -> Part:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: Rehearsals) -> Part:
         return Part(weights, (train, targets), self._choose(rehearsals))
 
     def _prepare(self, t: Rehearsal) -> Predict:
@@ -121,9 +119,7 @@ class LocalLinear(SoftKNN):
 
     ridge: float | str = "auto"
 
-    def _fit_part(
-        self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]
-    ) -> Part:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: Rehearsals) -> Part:
         return Part(weights, (train, targets, _table(train, weights)), self._choose(rehearsals))
 
     def _prepare(self, t: Rehearsal) -> Predict:

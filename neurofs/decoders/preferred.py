@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from neurofs.decoders.base import Part, Rehearsal, TunedDecoder
+from neurofs.decoders.base import Part, Rehearsal, Rehearsals, TunedDecoder
 from neurofs.decoders.kernel_ridge import KernelRidgeMetric
 from neurofs.decoders.nearest import LocalLinear, SoftKNN
 from neurofs.features.samples import Samples
@@ -35,9 +35,7 @@ class MetricAverage(TunedDecoder):
     ALWAYS_TUNED = True
     MEMBERS: ClassVar[tuple[type[TunedDecoder], ...]] = (SoftKNN, LocalLinear, KernelRidgeMetric)
 
-    def _fit_part(
-        self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]
-    ) -> Part:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: Rehearsals) -> Part:
         members = [kind() for kind in self.MEMBERS]
         fitted = {m.name: (m, m._fit_part(train, targets, weights, rehearsals)) for m in members}
         return Part(weights, fitted, {})
@@ -70,9 +68,7 @@ class PreferredDecoder(MetricAverage):
 
     name, label = "auto", "preferred decoder"
 
-    def _fit_part(
-        self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]
-    ) -> Part:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: Rehearsals) -> Part:
         every = super()._fit_part(train, targets, weights, rehearsals)
         errors = judge(every.model, rehearsals)
         best = _find_best(errors)
