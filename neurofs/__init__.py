@@ -11,43 +11,65 @@ The path of the data is a handful of names, imported when they are first used:
 """
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.2.0"
 
-_HOMES = {
-    "Recording": "neurofs.recordings.recording",
-    "Series": "neurofs.recordings.recording",
-    "Samples": "neurofs.features.samples",
-    "load": "neurofs.recordings.readers",
-    "build_tensor": "neurofs.features.tensor",
-    "to_samples": "neurofs.features.tensor",
-    "map_features": "neurofs.features.tensor",
-    "simulate_session": "neurofs.recordings.simulate",
-    "map_truth": "neurofs.recordings.simulate",
-    "write": "neurofs.recordings.writers",
-    "inspect_file": "neurofs.recordings.quality",
-    "RGS": "neurofs.selectors.rgs",
-    "KernelRGS": "neurofs.selectors.kernel_rgs",
-    "SELECTORS": "neurofs.selectors",
-    "DECODERS": "neurofs.decoders",
-    "SoftKNN": "neurofs.decoders.nearest",
-    "LocalLinear": "neurofs.decoders.nearest",
-    "KernelRidgeMetric": "neurofs.decoders.kernel_ridge",
-    "KernelRGSDecoder": "neurofs.decoders.kernel_rgs",
-    "Selector": "neurofs.selectors.base",
-    "Decoder": "neurofs.decoders.base",
-    "TunedDecoder": "neurofs.decoders.base",
-    "Method": "neurofs.ground.method",
-    "Work": "neurofs.ground.works",
-    "BlockedKFold": "neurofs.features.splits",
-    "compare": "neurofs.pipeline",
-    "decode": "neurofs.running.session",
-    "Comparison": "neurofs.comparison.comparison",
-    "read": "neurofs.comparison.comparison",
-    "save": "neurofs.comparison.comparison",
-    "render": "neurofs.report.page",
+if TYPE_CHECKING:  # so that editors and type checkers know what `neurofs.load` returns
+    from neurofs.comparison.comparison import Comparison as Comparison, read as read, save as save
+    from neurofs.decoders import DECODERS as DECODERS
+    from neurofs.decoders.base import Decoder as Decoder, TunedDecoder as TunedDecoder
+    from neurofs.decoders.kernel_rgs import KernelRGSDecoder as KernelRGSDecoder
+    from neurofs.decoders.kernel_ridge import KernelRidgeMetric as KernelRidgeMetric
+    from neurofs.decoders.nearest import LocalLinear as LocalLinear, SoftKNN as SoftKNN
+    from neurofs.features.samples import Samples as Samples
+    from neurofs.features.splits import BlockedKFold as BlockedKFold
+    from neurofs.features.tensor import (
+        build_tensor as build_tensor,
+        map_features as map_features,
+        to_samples as to_samples,
+    )
+    from neurofs.ground.method import Method as Method
+    from neurofs.ground.works import Work as Work
+    from neurofs.pipeline import compare as compare
+    from neurofs.recordings.quality import inspect_file as inspect_file
+    from neurofs.recordings.readers import load as load
+    from neurofs.recordings.recording import Recording as Recording, Series as Series
+    from neurofs.recordings.simulate import map_truth as map_truth, simulate_session as simulate_session
+    from neurofs.recordings.writers import write as write
+    from neurofs.report.page import render as render
+    from neurofs.running.session import decode as decode
+    from neurofs.selectors import SELECTORS as SELECTORS
+    from neurofs.selectors.base import Selector as Selector
+    from neurofs.selectors.kernel_rgs import KernelRGS as KernelRGS
+    from neurofs.selectors.rgs import RGS as RGS
+
+_ROOMS = {
+    "recordings.recording": "Recording Series",
+    "recordings.readers": "load",
+    "recordings.simulate": "simulate_session map_truth",
+    "recordings.writers": "write",
+    "recordings.quality": "inspect_file",
+    "features.samples": "Samples",
+    "features.tensor": "build_tensor to_samples map_features",
+    "features.splits": "BlockedKFold",
+    "selectors.rgs": "RGS",
+    "selectors.kernel_rgs": "KernelRGS",
+    "selectors": "SELECTORS",
+    "selectors.base": "Selector",
+    "decoders": "DECODERS",
+    "decoders.nearest": "SoftKNN LocalLinear",
+    "decoders.kernel_ridge": "KernelRidgeMetric",
+    "decoders.kernel_rgs": "KernelRGSDecoder",
+    "decoders.base": "Decoder TunedDecoder",
+    "pipeline": "compare",
+    "comparison.comparison": "Comparison read save",
+    "report.page": "render",
+    "running.session": "decode",
+    "ground.method": "Method",
+    "ground.works": "Work",
 }
+_HOMES = {name: f"neurofs.{home}" for home, names in _ROOMS.items() for name in names.split()}
 
 __all__ = ["__version__", *_HOMES]
 

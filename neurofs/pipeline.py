@@ -10,8 +10,6 @@
 run goes on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -38,8 +36,6 @@ from neurofs.ground.config import CompareOptions, LoadOptions, RunOptions, Tenso
 from neurofs.recordings.readers import load
 from neurofs.recordings.recording import Recording
 
-__all__ = ["Prepared", "compare", "finish", "prepare"]
-
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
@@ -60,9 +56,7 @@ def prepare(options: RunOptions, recording: Recording | None = None) -> Prepared
     return Prepared(options, recording, tensor, problem)
 
 
-def finish(
-    prepared: Prepared, results: Mapping[Task, TaskResult], provenance: Provenance | None = None
-) -> Comparison:
+def finish(prepared: Prepared, results: Mapping[Task, TaskResult], provenance: Provenance | None = None) -> Comparison:
     """Put the results of all tasks together."""
     problem, tensor, recording = prepared.problem, prepared.tensor, prepared.recording
     scores = assemble_scores(problem, results)

@@ -49,9 +49,7 @@ def make_comparison(
     outputs = tuple(hostile[: len(outputs)]) if hostile else outputs
     channels = [f"{hostile[i % len(hostile)]}{i}" if hostile else f"c{i}" for i in range(n_channels)]
     sizes = _sizes(n_channels * n_lags)
-    methods = (
-        [*selectors[:1], f"{selectors[0]} + auto", *selectors[1:], *baselines] if selectors else [*baselines]
-    )
+    methods = [*selectors[:1], f"{selectors[0]} + auto", *selectors[1:], *baselines] if selectors else [*baselines]
     predictions = _predictions(rng, methods, outputs, n_rows, n_repeats, trials, classes, sd)
     scores = _scores(rng, predictions, selectors, sizes, n_splits, bool(classes), nan_scores)
     weights = _weights(rng, scores, selectors, outputs, channels, n_lags, n_repeats, n_splits)
@@ -77,9 +75,7 @@ def _predictions(rng, methods, outputs, n_rows, n_repeats, trials, classes, sd) 
     trial = np.arange(n_rows) // 20 if trials else np.full(n_rows, -1)
     time = np.round(np.arange(n_rows) * 0.1 + np.where(trials, trial * 1.0, 0.0), 6)
     if classes:
-        target = (trial % len(classes) if trials else rng.integers(0, len(classes), n_rows)).astype(float)[
-            :, None
-        ]
+        target = (trial % len(classes) if trials else rng.integers(0, len(classes), n_rows)).astype(float)[:, None]
         right = rng.random((len(methods), n_repeats, 1, n_rows)) < 0.8
         other = rng.integers(0, len(classes), right.shape)
         predicted = np.where(right, target.T, other)
@@ -149,14 +145,7 @@ def _curve_rows(rng, about, truth, selectors, sizes, discrete) -> list[dict[str,
                 level = 0.25 + 0.1 * place + 0.6 / np.sqrt(n) + rng.normal(0, 0.02) - 0.03 * weighted
                 row = {"mse": level * truth.var(), "r2": 1 - level, "r": max(0.0, 1 - level)}
                 row = {"accuracy": 1 - level / 2, "balanced_accuracy": 1 - level / 2} if discrete else row
-                what = {
-                    "method": selector,
-                    "selector": selector,
-                    "decoder": "knn",
-                    "n": n,
-                    "k": 20.0,
-                    "beta": 0.25,
-                }
+                what = {"method": selector, "selector": selector, "decoder": "knn", "n": n, "k": 20.0, "beta": 0.25}
                 rows.append(about | row | what | {"weighted": weighted, "chosen": False})
     return rows
 
@@ -214,10 +203,7 @@ def _session(rng, channels, predictions, trials) -> xr.Dataset:
             ),
             "onset": ("event", np.arange(n_events) * 2.0),
             "event_trial": ("event", np.arange(n_events)),
-            "event_condition": (
-                "event",
-                np.array([str(45 * (i % 4)) for i in range(n_events)], dtype=object),
-            ),
+            "event_condition": ("event", np.array([str(45 * (i % 4)) for i in range(n_events)], dtype=object)),
         },
         {
             "channel": np.array(channels, dtype=object),
@@ -246,9 +232,7 @@ def _summary(rng, scores, predictions, session, config, channels, classes, leaks
     score = "accuracy" if classes else "r2"
     chosen = scores[scores["chosen"]]
     methods = [_method(table, name) for name, table in chosen.groupby("method", sort=False)]
-    methods.sort(
-        key=lambda m: -(m["pooled"][score]["mean"] if m["pooled"][score]["mean"] is not None else -9)
-    )
+    methods.sort(key=lambda m: -(m["pooled"][score]["mean"] if m["pooled"][score]["mean"] is not None else -9))
     reference = config.selectors[0] if config.selectors else methods[0]["method"]
     curve = scores[~scores["chosen"]]
     names = [str(o) for o in predictions["output"].values]
@@ -283,7 +267,7 @@ def _summary(rng, scores, predictions, session, config, channels, classes, leaks
             "folds": [f | {"n_train": 300, "n_test": 80, "n_overlaps": leaks // len(folds)} for f in folds],
         },
         "methods": methods,
-        "tests": [_test(m, config) for m in methods if m["method"] != reference],
+        "tests": [_test(m, names, config) for m in methods if m["method"] != reference],
         "curves": _curves(curve, score),
         "wins": _wins(curve, reference),
         "weighting": [
@@ -345,11 +329,7 @@ def _method(table: pd.DataFrame, name: str) -> dict[str, Any]:
         "selector": first["selector"],
         "decoder": first["decoder"],
         "weighted": float(table["weighted"].mean()),
-        "n": {
-            "median": int(table["n"].median()),
-            "low": int(table["n"].min()),
-            "high": int(table["n"].max()),
-        },
+        "n": {"median": int(table["n"].median()), "low": int(table["n"].min()), "high": int(table["n"].max())},
         "outputs": {o: {m: _estimate(t[m]) for m in SCORES} for o, t in table.groupby("output", sort=False)},
         "pooled": pooled | {"fvaf": pooled["r2"]},
     }
@@ -370,21 +350,15 @@ def _headline(methods, score, reference) -> dict[str, Any]:
         "reference": number(reference, reference),
         "all": number("all features", "all" if "all" in by_name else None),
         "rival": number("best rival", rivals[0] if rivals else None),
-        "chance": {
-            "label": "chance",
-            "method": "shifted target",
-            "n": None,
-            "mean": -0.2,
-            "low": -0.3,
-            "high": -0.1,
-        },
+        "chance": {"label": "chance", "method": "shifted target", "n": None, "mean": -0.2, "low": -0.3, "high": -0.1},
     }
     return {"method": methods[0]["method"], "sentences": ["The movement can be decoded."], "numbers": numbers}
 
 
-def _test(method, config) -> dict[str, Any]:
+def _test(method, outputs, config) -> dict[str, Any]:
+    whole = "pooled" if len(outputs) > 1 else outputs[0]
     difference = {"mean": 0.05, "low": 0.01, "high": 0.09}
-    about = {"method": method["method"], "output": "pooled", "difference": difference, "effect_size": 0.8}
+    about = {"method": method["method"], "output": whole, "difference": difference, "effect_size": 0.8}
     return about | {"p": 0.01, "p_holm": 0.04, "wins": 0.9, "n_folds": config.n_splits * config.n_repeats}
 
 

@@ -8,10 +8,7 @@ import hypothesis
 import pytest
 
 hypothesis.settings.register_profile(
-    "neurofs",
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    "neurofs", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("neurofs")  # the same examples everywhere, however slow the machine
 
@@ -51,9 +48,7 @@ def browser(chromium):
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
-        running = driver.chromium.launch(
-            executable_path=str(chromium), args=["--no-sandbox"], timeout=300_000
-        )
+        running = driver.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"], timeout=300_000)
         yield running
         running.close()
 
@@ -72,10 +67,7 @@ def open_page(browser):
         page = context.new_page()
         page.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on(
-            "request",
-            lambda r: complaints.append(r.url) if not r.url.startswith(("file:", "data:")) else None,
-        )
+        page.on("request", lambda r: complaints.append(r.url) if not r.url.startswith(("file:", "data:")) else None)
         page.goto(path.as_uri())
         return page
 

@@ -93,14 +93,10 @@ def trial_data(n_rows: int = 10, **changes: Any) -> dict[str, Any]:
 
 def each_row(rows: list[Row]) -> pytest.MarkDecorator:
     """Give a test `make`, `options` and `parts` of every row."""
-    return pytest.mark.parametrize(
-        ("make", "options", "parts"), [pytest.param(*row[1:], id=row[0]) for row in rows]
-    )
+    return pytest.mark.parametrize(("make", "options", "parts"), [pytest.param(*row[1:], id=row[0]) for row in rows])
 
 
-def check_refusal(
-    make: Callable[[Path], Path], options: dict[str, Any], parts: tuple[str, ...], folder: Path
-) -> None:
+def check_refusal(make: Callable[[Path], Path], options: dict[str, Any], parts: tuple[str, ...], folder: Path) -> None:
     """Check that the file is refused in one line that has the parts, in order."""
     path = make(folder)
     if path.suffix == ".nev":

@@ -16,9 +16,7 @@ def banned_pairs(starts, span, groups=None):
     """Pairs whose windows overlap, or that are of one group; a row is always banned for itself."""
     m = len(starts)
     groups = np.arange(m) if groups is None else np.asarray(groups)
-    return np.array(
-        [[abs(starts[i] - starts[j]) < span or groups[i] == groups[j] for j in range(m)] for i in range(m)]
-    )
+    return np.array([[abs(starts[i] - starts[j]) < span or groups[i] == groups[j] for j in range(m)] for i in range(m)])
 
 
 def nearest(d, k, banned=None):
@@ -55,11 +53,7 @@ def local_linear(Q, X, w, Y, k, beta, adaptive, ridge):
         A = np.sqrt(p)[:, None] * (Z - z_mean)
         b = np.sqrt(p)[:, None] * (Y[near] - g_mean)
         penalty = ridge * (A * A).sum() * np.eye(Z.shape[1])
-        v = (
-            np.linalg.solve(A.T @ A + penalty, A.T @ b)
-            if (A * A).sum() > 0
-            else np.zeros((Z.shape[1], Y.shape[1]))
-        )
+        v = np.linalg.solve(A.T @ A + penalty, A.T @ b) if (A * A).sum() > 0 else np.zeros((Z.shape[1], Y.shape[1]))
         out[i] = g_mean - z_mean @ v
     return out
 

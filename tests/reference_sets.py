@@ -8,9 +8,7 @@ import numpy as np
 def conflicts(X, y):
     """Every pair of rows of different classes, as the list of features in which they differ."""
     return [
-        [f for f in range(X.shape[1]) if X[i, f] != X[j, f]]
-        for i, j in combinations(range(len(X)), 2)
-        if y[i] != y[j]
+        [f for f in range(X.shape[1]) if X[i, f] != X[j, f]] for i, j in combinations(range(len(X)), 2) if y[i] != y[j]
     ]
 
 

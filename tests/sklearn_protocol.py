@@ -46,9 +46,7 @@ def predict_ridge(problem, rows, X, Y, Q):
     def error(strength):
         return np.mean(
             [
-                np.mean(
-                    (fit_ridge(X[h.fit], scaled[h.fit], strength).predict(X[h.test]) - scaled[h.test]) ** 2
-                )
+                np.mean((fit_ridge(X[h.fit], scaled[h.fit], strength).predict(X[h.test]) - scaled[h.test]) ** 2)
                 for h in parts
             ]
         )

@@ -52,9 +52,7 @@ def write_mat73(path: Path, **variables: Any) -> Path:
         for name, value in variables.items():
             _put(refs, file, name, value)
     with path.open("r+b") as stream:
-        stream.write(
-            b"MATLAB 7.3 MAT-file, Platform: GLNXA64, Created on: Mon Jan  1 00:00:00 2024".ljust(124)
-        )
+        stream.write(b"MATLAB 7.3 MAT-file, Platform: GLNXA64, Created on: Mon Jan  1 00:00:00 2024".ljust(124))
         stream.write(b"\x00\x02IM")
     return path
 
@@ -82,11 +80,7 @@ def _put(refs: h5py.Group, parent: h5py.Group, name: str, value: Any) -> Any:
         item.attrs["MATLAB_int_decode"] = np.int32(2)
     else:
         array = np.atleast_2d(value)
-        kind = (
-            "logical"
-            if array.dtype == bool
-            else {"float64": "double"}.get(str(array.dtype), str(array.dtype))
-        )
+        kind = "logical" if array.dtype == bool else {"float64": "double"}.get(str(array.dtype), str(array.dtype))
         if not array.size:
             return _put_empty(parent, name, array.shape, kind)
         stored = array.T.astype(np.uint8) if array.dtype == bool else array.T
@@ -114,8 +108,7 @@ def write_nev(path: Path, spikes: list[tuple[int, int, int]], rate: int = 30000)
     electrodes = sorted({electrode for _, electrode, _ in spikes})
     packet = 8 + 2 * 48
     headers = b"".join(
-        struct.pack("<8sHBBHHhhBBH8s", b"NEUEVWAV", e, 1, e, 1000, 0, 0, -60, 2, 2, 48, b"")
-        for e in electrodes
+        struct.pack("<8sHBBHHhhBBH8s", b"NEUEVWAV", e, 1, e, 1000, 0, 0, -60, 2, 2, 48, b"") for e in electrodes
     )
     start = 336 + len(headers)
     basic = struct.pack("<8sBBHIIII", b"NEURALEV", 2, 2, 1, start, packet, rate, rate)

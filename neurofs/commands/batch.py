@@ -1,7 +1,5 @@
 """``neurofs batch``: many sessions from one file, on a laptop or a cluster."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys
@@ -12,8 +10,6 @@ from typing import Any
 import click
 
 from neurofs.commands.options import jobs_option, json_option, read_size, read_time
-
-__all__ = ["batch_command", "run_sessions"]
 
 
 @click.command("batch")
@@ -31,9 +27,7 @@ __all__ = ["batch_command", "run_sessions"]
 @click.option("--fresh", is_flag=True, help="Start over: remove what earlier runs left in the output folder.")
 @click.option("--task-timeout", metavar="TIME", help="Longest time of a task, such as 90, 30m or 2h.")
 @click.option("--memory-limit", metavar="SIZE", help="Most memory of a task's process, such as 4GB (Linux).")
-@click.option(
-    "--keep-going/--stop-on-error", default=True, show_default=True, help="After a session that failed."
-)
+@click.option("--keep-going/--stop-on-error", default=True, show_default=True, help="After a session that failed.")
 @json_option
 def batch_command(
     pipeline: Path,

@@ -1,12 +1,8 @@
 """``neurofs bench``: speed and memory against the peers, and the league of decoders."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click
-
-__all__ = ["bench_command"]
 
 
 @click.command("bench")
@@ -15,9 +11,7 @@ __all__ = ["bench_command"]
 @click.option("--recording", "recordings", multiple=True, help="League: only this recording.")
 @click.option("--jobs", default=1, show_default=True, help="League: folds decoded at the same time.")
 @click.option("--row", "rows", multiple=True, help="League: only this decoder.")
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="League: also write all scores to this CSV file."
-)
+@click.option("--out", type=click.Path(path_type=Path), help="League: also write all scores to this CSV file.")
 def bench_command(
     names: tuple[str, ...],
     league: bool,
@@ -56,9 +50,7 @@ def _run_league(recordings: tuple[str, ...], rows: tuple[str, ...], jobs: int, o
 
     prepare_place(out)
     start = time.perf_counter()
-    scores = run_league(
-        recordings or None, rows or None, n_jobs=jobs, report=lambda line: click.echo(line, err=True)
-    )
+    scores = run_league(recordings or None, rows or None, n_jobs=jobs, report=lambda line: click.echo(line, err=True))
     if out is not None:
         write_atomically(out, scores.to_csv(index=False))
     click.echo(render_league(scores))

@@ -1,7 +1,5 @@
 """``neurofs decode``: a cross-validated comparison and its report, for one session or several."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys
@@ -14,8 +12,6 @@ from neurofs.commands.batch import run_sessions
 from neurofs.commands.options import RunCommand, jobs_option, json_option, read_given, read_settings
 from neurofs.ground.errors import printable
 
-__all__ = ["decode_command"]
-
 
 @click.command("decode", cls=RunCommand)
 @click.argument("sessions", nargs=-1, type=click.Path(path_type=Path), metavar="[SESSION]...")
@@ -23,9 +19,7 @@ __all__ = ["decode_command"]
 @jobs_option
 @click.option("--fresh", is_flag=True, help="Do all tasks again, also those done by an earlier run.")
 @json_option
-@click.option(
-    "--set", "settings", multiple=True, metavar="SELECTOR.NAME=VALUE", help="A setting of a selector."
-)
+@click.option("--set", "settings", multiple=True, metavar="SELECTOR.NAME=VALUE", help="A setting of a selector.")
 @click.option("--file", hidden=True, expose_value=False)
 def decode_command(
     sessions: tuple[Path, ...],

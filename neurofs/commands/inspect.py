@@ -1,7 +1,5 @@
 """``neurofs inspect``: what is in a file, what is wrong with it, and which options decode it."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -10,8 +8,6 @@ from typing import Any
 import click
 
 from neurofs.commands.options import OptionsCommand, json_option, read_given
-
-__all__ = ["inspect_command"]
 
 
 @click.command("inspect", cls=OptionsCommand)

@@ -1,7 +1,5 @@
 """``neurofs list``: what there is to choose from, and the schema of summary.json."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -10,17 +8,24 @@ import click
 
 from neurofs.commands.options import json_option
 
-__all__ = ["list_command"]
-
-
-NOTE = "m samples, N features, k neighbors; weights, ranks and supports for all."
-
 
 def _list_selectors(as_json: bool) -> Any:
-    from neurofs.ground.method import describe_methods, render_methods
     from neurofs.selectors import SELECTORS
 
-    return describe_methods(SELECTORS) if as_json else render_methods(SELECTORS, NOTE)
+    note = "m samples, N features, k neighbors; weights, ranks and supports for all."
+    return _list_methods(SELECTORS, as_json, note)
+
+
+def _list_decoders(as_json: bool) -> Any:
+    from neurofs.decoders import DECODERS
+
+    return _list_methods(DECODERS, as_json)
+
+
+def _list_methods(registry: Any, as_json: bool, note: str = "") -> Any:
+    from neurofs.ground.method import describe_methods, render_methods
+
+    return describe_methods(registry) if as_json else render_methods(registry, note)
 
 
 def _list_formats(as_json: bool) -> Any:
@@ -44,6 +49,7 @@ def _list_schema(as_json: bool) -> Any:
 
 LISTS = {
     "selectors": _list_selectors,
+    "decoders": _list_decoders,
     "formats": _list_formats,
     "experiments": _list_experiments,
     "schema": _list_schema,

@@ -3,8 +3,6 @@
 Nothing heavy is imported before a command runs, so that ``--help`` answers at once.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
@@ -24,8 +22,6 @@ from neurofs.commands.reproduce import reproduce_command
 from neurofs.commands.simulate import simulate_command
 from neurofs.commands.transfer import transfer_command
 from neurofs.ground.errors import NeurofsError
-
-__all__ = ["main"]
 
 
 class _Group(click.Group):

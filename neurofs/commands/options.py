@@ -1,7 +1,5 @@
 """Options: those that many commands have, and the keys of settings files, each an option of the same name."""
 
-from __future__ import annotations
-
 import ast
 import re
 import types
@@ -12,21 +10,8 @@ import click
 
 from neurofs.ground.errors import UsageError, quoted
 
-__all__ = [
-    "OptionsCommand",
-    "RunCommand",
-    "jobs_option",
-    "json_option",
-    "read_given",
-    "read_settings",
-    "read_size",
-    "read_time",
-]
-
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-jobs_option = click.option(
-    "--jobs", type=click.IntRange(1), help="Tasks at the same time; all cores by default."
-)
+jobs_option = click.option("--jobs", type=click.IntRange(1), help="Tasks at the same time; all cores by default.")
 
 
 class OptionsCommand(click.Command):
@@ -57,9 +42,7 @@ def make_option(key: str, field: Any) -> click.Option:
     if kind is click.BOOL:
         return click.Option([f"{flag}/--no-{flag[2:]}"], default=None, help=field.description)
     nargs = 2 if key == "period" else 1
-    return click.Option(
-        [flag], type=kind, multiple=multiple, nargs=nargs, default=None, help=field.description
-    )
+    return click.Option([flag], type=kind, multiple=multiple, nargs=nargs, default=None, help=field.description)
 
 
 def option_type(annotation: Any) -> tuple[Any, bool]:
@@ -94,9 +77,7 @@ def read_settings(texts: tuple[str, ...]) -> dict[str, dict[str, Any]]:
         name, equals, value = text.partition("=")
         selector, dot, key = name.partition(".")
         if not (equals and dot and selector and key):
-            raise UsageError(
-                f"--set: expected SELECTOR.NAME=VALUE, such as rgs.n_epochs=3; found {quoted(text)}"
-            )
+            raise UsageError(f"--set: expected SELECTOR.NAME=VALUE, such as rgs.n_epochs=3; found {quoted(text)}")
         found.setdefault(selector, {})[key] = _read_value(value)
     return found
 
@@ -118,9 +99,7 @@ def read_time(text: str | None) -> float | None:
     >>> read_time("90"), read_time("1.5m"), read_time("2h")
     (90.0, 90.0, 7200.0)
     """
-    return _read_amount(
-        text, {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}, "--task-timeout", "90, 30m or 2h"
-    )
+    return _read_amount(text, {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}, "--task-timeout", "90, 30m or 2h")
 
 
 def read_size(text: str | None) -> int | None:

@@ -1,7 +1,5 @@
 """``neurofs report``: rebuild the reports of runs; several runs give an index page across them."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -12,16 +10,12 @@ import click
 from neurofs.commands.options import json_option
 from neurofs.ground.errors import printable
 
-__all__ = ["report_command"]
-
 
 @click.command("report")
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
 @click.option("--out", type=click.Path(path_type=Path), help="Where to write the report, or the index page.")
 @click.option(
-    "--figures",
-    type=click.Choice(["pdf", "svg", "png"]),
-    help="Also write every figure as a file for a paper.",
+    "--figures", type=click.Choice(["pdf", "svg", "png"]), help="Also write every figure as a file for a paper."
 )
 @json_option
 def report_command(runs: tuple[Path, ...], out: Path | None, figures: str | None, as_json: bool) -> None:
@@ -45,13 +39,13 @@ def report_command(runs: tuple[Path, ...], out: Path | None, figures: str | None
         return
     base = runs[0] if len(runs) == 1 else Path(os.path.commonpath([run.resolve().parent for run in runs]))
     path, entries = rebuild_all(folders, out or base, figures)
-    failed = [entry for entry in entries if entry["status"] == "failed"]
+    failed = [entry for entry in entries if entry.status == "failed"]
     if as_json:
-        kept = [{key: entry[key] for key in ("name", "status", "reason")} for entry in entries]
+        kept = [{key: getattr(entry, key) for key in ("name", "status", "reason")} for entry in entries]
         click.echo(json.dumps({"index": str(path), "runs": kept}, indent=1))
     else:
         for entry in failed:
-            click.echo(f"neurofs: {printable(entry['name'])}: {entry['reason']}", err=True)
+            click.echo(f"neurofs: {printable(entry.name)}: {entry.reason}", err=True)
         click.echo(f"index: {path} ({len(entries) - len(failed)} runs, {len(failed)} failed)")
     if failed:
         sys.exit(1)

@@ -1,7 +1,5 @@
 """``neurofs reproduce``: published experiments, with their figures beside ours."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -10,8 +8,6 @@ from typing import Any
 import click
 
 from neurofs.commands.options import json_option
-
-__all__ = ["reproduce_command"]
 
 
 @click.command("reproduce")
@@ -52,13 +48,7 @@ def reproduce_command(name: str | None, show_list: bool, out: Path | None, jobs:
 def _reproduce_one(
     name: str, out: Path | None, repetitions: int | None, seed: int, figure: Path | None, as_json: bool
 ) -> None:
-    from neurofs.experiments.reproduce import (
-        check_figure,
-        find_experiment,
-        list_claims,
-        reproduce,
-        save_figure,
-    )
+    from neurofs.experiments.reproduce import check_figure, find_experiment, list_claims, reproduce, save_figure
     from neurofs.ground.files import prepare_place, write_atomically
 
     find_experiment(name)
@@ -87,11 +77,7 @@ def _reproduce_all(
     if figure is not None:
         raise UsageError("--figure is for one experiment; all figures of all go to the folder --out")
     outcomes = run_all(
-        folder,
-        jobs=jobs,
-        seed=seed,
-        repetitions=repetitions,
-        report=lambda line: click.echo(line, err=True),
+        folder, jobs=jobs, seed=seed, repetitions=repetitions, report=lambda line: click.echo(line, err=True)
     )
     if as_json:
         records = [{"name": o.name, "error": o.error, "claims": o.claims} for o in outcomes]

@@ -1,13 +1,9 @@
 """``neurofs simulate``: a session with known truth."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import click
-
-__all__ = ["simulate_command"]
 
 
 @click.command("simulate")
@@ -15,9 +11,7 @@ __all__ = ["simulate_command"]
 @click.option("--n-trials", default=100, show_default=True, help="Reaches; 420 give about 5050 samples.")
 @click.option("--n-electrodes", default=16, show_default=True, help="Electrodes with 4 channels each.")
 @click.option("--drift", default=0.2, show_default=True, help="SD of the slow drift of log rates.")
-@click.option(
-    "--bursts/--no-bursts", default=True, show_default=True, help="Let a third of the channels burst."
-)
+@click.option("--bursts/--no-bursts", default=True, show_default=True, help="Let a third of the channels burst.")
 @click.option("--noise", is_flag=True, help="Make the spikes independent of the movement.")
 @click.option("--seed", default=0, show_default=True, help="The same seed gives the same file.")
 def simulate_command(out: Path, seed: int, **settings: Any) -> None:
@@ -34,6 +28,4 @@ def simulate_command(out: Path, seed: int, **settings: Any) -> None:
 
     recording = simulate_session(**settings, name=out.stem, random_state=seed)
     path = write(recording, out)
-    click.echo(
-        f"{path}: {recording.n_channels} channels, {len(recording.trials)} trials, {recording.duration:.0f} s"
-    )
+    click.echo(f"{path}: {recording.n_channels} channels, {len(recording.trials)} trials, {recording.duration:.0f} s")

@@ -1,7 +1,5 @@
 """``neurofs transfer``: what earlier sessions teach about the features of a new one."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -9,8 +7,6 @@ from typing import Any
 import click
 
 from neurofs.commands.options import json_option
-
-__all__ = ["transfer_command"]
 
 MEASURES = ["corrcoef", "infogain", "sks", "rrelieff", "rgs"]
 
@@ -20,9 +16,7 @@ MEASURES = ["corrcoef", "infogain", "sks", "rrelieff", "rgs"]
 @click.option("--to", "new", required=True, type=click.Path(path_type=Path), help="The new session.")
 @click.option("--target", multiple=True, help="Behavior series: NAME, NAME:COLUMN or NAME.velocity.")
 @click.option("--bin-width", type=float, default=0.1, show_default=True, help="Width of a bin, in seconds.")
-@click.option(
-    "--n-lags", type=int, default=10, show_default=True, help="Bins before and with the target's own."
-)
+@click.option("--n-lags", type=int, default=10, show_default=True, help="Bins before and with the target's own.")
 @click.option(
     "--quality",
     type=click.Choice(MEASURES),
@@ -35,14 +29,7 @@ MEASURES = ["corrcoef", "infogain", "sks", "rrelieff", "rgs"]
 @click.option("--seed", default=0, show_default=True, help="Seed of all draws.")
 @json_option
 def transfer_command(
-    train: tuple[Path, ...],
-    new: Path,
-    quality: str,
-    top: int,
-    out: Path | None,
-    seed: int,
-    as_json: bool,
-    **given: Any,
+    train: tuple[Path, ...], new: Path, quality: str, top: int, out: Path | None, seed: int, as_json: bool, **given: Any
 ) -> None:
     """Rank the features of a new session by what earlier sessions TRAIN teach, without its targets.
 
@@ -64,9 +51,7 @@ def transfer_command(
     options = make_options(TensorOptions, given)
     prepare_place(out)
     sessions = [load(path) for path in train]
-    found = transfer(
-        sessions, load(new), options, quality=quality, random_state=seed, progress=_show_progress
-    )
+    found = transfer(sessions, load(new), options, quality=quality, random_state=seed, progress=_show_progress)
     if out is not None:
         names = found.ranking["channel"].map(printable)
         write_atomically(out, found.ranking.assign(channel=names).to_csv(index=False))

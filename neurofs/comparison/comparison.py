@@ -16,8 +16,6 @@ Files are written to a temporary name and moved into place, so that a file that 
 removed first and written last, so that the files of a folder that has one belong together.
 """
 
-from __future__ import annotations
-
 import io
 import json
 from dataclasses import dataclass
@@ -32,14 +30,6 @@ from neurofs.comparison.summary import SCHEMA, Summary
 from neurofs.ground.config import RunOptions, given_options, make_options, read_toml, render_toml
 from neurofs.ground.errors import InputError
 from neurofs.ground.files import make_folder, write_atomically
-
-__all__ = [
-    "SCORE_COLUMNS",
-    "Comparison",
-    "read",
-    "save",
-    "start_run",
-]
 
 SCORE_COLUMNS = {
     "output": "str",  # the target's component; "(all)" never occurs here
@@ -129,9 +119,7 @@ def read(folder: str | Path) -> Comparison:
     folder = Path(folder)
     summary = _read_summary(folder / "summary.json")
     try:
-        scores = pd.read_csv(
-            folder / "scores.csv", dtype=SCORE_COLUMNS, keep_default_na=False, na_values=[""]
-        )
+        scores = pd.read_csv(folder / "scores.csv", dtype=SCORE_COLUMNS, keep_default_na=False, na_values=[""])
         tables = {name: _read_netcdf(folder / f"{name}.nc") for name in ("weights", "predictions", "session")}
     except (OSError, ValueError, KeyError) as error:
         raise InputError(folder, "the files of a run", error, "Run it again.") from None
@@ -170,9 +158,7 @@ def _to_json(summary: Summary) -> str:
 def _to_netcdf(dataset: xr.Dataset) -> bytes:
     """Return a dataset as compressed NetCDF-4; the same dataset gives the same bytes."""
     packed = {"zlib": True, "complevel": 4}
-    encoding = {
-        name: packed for name, v in dataset.variables.items() if v.dtype.kind in "iuf" and v.size > 64
-    }
+    encoding = {name: packed for name, v in dataset.variables.items() if v.dtype.kind in "iuf" and v.size > 64}
     return bytes(dataset.to_netcdf(engine="h5netcdf", encoding=encoding))
 
 

@@ -1,7 +1,5 @@
 """Makes the `Summary` of a comparison from its scores, weights and predictions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -50,8 +48,6 @@ from neurofs.comparison.summary import (
     Wins,
 )
 from neurofs.recordings.recording import Recording, find_gaps
-
-__all__ = ["summarize"]
 
 FOLD = ["output", "repeat", "fold"]
 CURVE = ["selector", "weighted", "output"]
@@ -103,15 +99,12 @@ class _Digest:
 
     def rank_methods(self) -> list[MethodScores]:
         """Return the methods with their scores at their own choices, best first."""
-        found = (self._describe_method(str(method), rows) for method, rows in self._by_method())
-        return sorted(found, key=self._place)
+        groups = self.chosen.groupby("method", sort=False)
+        return sorted((self._describe_method(str(m), rows) for m, rows in groups), key=self._place)
 
     def _place(self, method: MethodScores) -> float:
         mean = method.pooled.of(self.score).mean
         return math.inf if mean is None else -mean
-
-    def _by_method(self) -> Any:
-        return self.chosen.groupby("method", sort=False)
 
     def _describe_method(self, method: str, rows: pd.DataFrame) -> MethodScores:
         outputs = rows.groupby("output", sort=False)
@@ -142,35 +135,29 @@ class _Digest:
 
     def tests(self) -> list[PairedTest]:
         """Return the paired test of the reference against every other method, Holm-corrected per output."""
-        found = []
         outputs = [*self.problem.outputs, *(["pooled"] if len(self.problem.outputs) > 1 else [])]
-        for output in outputs:
-            pairs = {method: self._pair(method, output) for method in self._rivals()}
-            tests = {m: compare_paired(ours - theirs, self.ratio) for m, (ours, theirs) in pairs.items()}
-            corrected = correct_holm([test["p"] for test in tests.values()])
-            for (method, (ours, theirs)), p_holm in zip(pairs.items(), corrected, strict=True):
-                found.append(
-                    PairedTest(
-                        method=method,
-                        output=output,
-                        difference=estimate(ours - theirs, self.ratio),
-                        **tests[method],
-                        wins=share_of_wins(-ours, -theirs) if len(ours) else None,
-                        n_folds=len(ours),
-                        p_holm=p_holm,
-                    )
-                )
-        return found
+        return [test for output in outputs for test in self._test_methods(output)]
 
-    def _rivals(self) -> list[str]:
-        return [m for m in self.chosen["method"].unique() if m != self.problem.reference]
+    def _test_methods(self, output: str) -> Iterator[PairedTest]:
+        rivals = [m for m in self.chosen["method"].unique() if m != self.problem.reference]
+        tests = [self._test(method, output) for method in rivals]
+        for test, p in zip(tests, correct_holm([test.p for test in tests]), strict=True):
+            yield test.model_copy(update={"p_holm": p})
 
-    def _pair(self, method: str, output: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the score of the reference and that of a method, in the folds that have both."""
+    def _test(self, method: str, output: str) -> PairedTest:
+        """Compare the reference with a method in the folds that have both."""
         rows = self.chosen if output == "pooled" else self.chosen[self.chosen["output"] == output]
         table = rows.pivot_table(self.score, ["repeat", "fold"], "method", aggfunc="mean")
         pair = table[[self.problem.reference, method]].dropna()
-        return pair[self.problem.reference].to_numpy(), pair[method].to_numpy()
+        ours, theirs = pair[self.problem.reference].to_numpy(), pair[method].to_numpy()
+        return PairedTest(
+            method=method,
+            output=output,
+            difference=estimate(ours - theirs, self.ratio),
+            **compare_paired(ours - theirs, self.ratio),
+            wins=share_of_wins(-ours, -theirs) if len(ours) else None,
+            n_folds=len(ours),
+        )
 
     def curves(self) -> Iterator[Curve]:
         """Yield the mean of each score against the number of features, with its interval."""

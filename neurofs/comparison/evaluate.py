@@ -29,8 +29,6 @@ from neurofs.metric.neighbors import prefix_curves
 from neurofs.selectors import SELECTORS
 from neurofs.selectors.targets import one_hot
 
-__all__ = ["Choice", "Half", "fit_selector", "rehearse", "run_task"]
-
 HOLDOUTS = 2  # inner hold-outs of a training part
 NEIGHBORS = (5, 10, 20, 40, 80)
 BETAS = (0.1, 0.25, 0.5)
@@ -127,9 +125,7 @@ def _run_selector(problem: Problem, task: Task, train: Half, test: Half) -> Task
     for name in decoders_of(problem, task.method):
         method = f"{task.method} + {name}"
         predicted[method], about = _decode(problem, name, ranking, tuned, train, test)
-        chosen.append(
-            _row(problem, task, test, method, predicted[method], {"selector": task.method, **about})
-        )
+        chosen.append(_row(problem, task, test, method, predicted[method], {"selector": task.method, **about}))
     for row in (*rows, *chosen):
         row["n_train"] = len(train.y)
     return TaskResult(
@@ -160,17 +156,13 @@ def fit_selector(problem: Problem, name: str, train: Half, seed: int) -> Ranking
         selector.fit(train.samples, y, groups=train.trials)
     except ValueError as error:
         why = printable(error, MAX_MESSAGE).rstrip(".")
-        remedy = (
-            f"Give parameters as --set {name}.PARAMETER=VALUE, or leave {name} out; what is finished is kept."
-        )
+        remedy = f"Give parameters as --set {name}.PARAMETER=VALUE, or leave {name} out; what is finished is kept."
         raise UsageError(f"{why}. {remedy}") from error
     metric = getattr(selector, "metric_weights_", selector.weights_) if kind.is_metric else None
     return Ranking(selector.order_, selector.weights_, metric)
 
 
-def rehearse(
-    problem: Problem, name: str, train: Half, sizes: np.ndarray, seed: int, at_most: int = HOLDOUTS
-) -> Tuned:
+def rehearse(problem: Problem, name: str, train: Half, sizes: np.ndarray, seed: int, at_most: int = HOLDOUTS) -> Tuned:
     """Choose n, k, β and the weighting on hold-outs of the training part."""
 
     def fit(samples: Samples, y: np.ndarray, trials: Any) -> Ranking:
@@ -198,9 +190,7 @@ def _points(problem: Problem, n_rows: int) -> list[tuple[int, float]]:
     return list(product(fitting, betas))
 
 
-def _errors(
-    problem: Problem, train: Half, held: Holdout, sizes: np.ndarray, points: Any, weighted: bool
-) -> np.ndarray:
+def _errors(problem: Problem, train: Half, held: Holdout, sizes: np.ndarray, points: Any, weighted: bool) -> np.ndarray:
     """Return the error on a hold-out, (points, sizes): squared error, or the share of wrong classes."""
     fit, test = train[held.fit], train[held.test]
     curves = _predict_curves(problem, held.weights, fit, test, sizes, points, weighted)
@@ -274,14 +264,7 @@ def _run_joint(problem: Problem, task: Task, train: Half, test: Half) -> TaskRes
         kept = np.isin(np.arange(problem.samples.n_channels), channels)
     about = {**about, "n_train": len(train.y)}
     rows = [
-        _row(
-            problem,
-            Task(task.method, o, task.repeat, task.fold),
-            _column(test, o),
-            task.method,
-            values,
-            about,
-        )
+        _row(problem, Task(task.method, o, task.repeat, task.fold), _column(test, o), task.method, values, about)
         for o, values in enumerate(columns.T)
     ]
     predictions = {task.method: columns.astype(np.float32)}

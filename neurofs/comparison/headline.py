@@ -1,25 +1,12 @@
 """The result in plain words: the headline of a summary, and the table that decode prints."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from neurofs.comparison.names import name_method
 from neurofs.comparison.problem import KERNEL, SPARSE
-from neurofs.comparison.summary import (
-    Estimate,
-    Findings,
-    Headline,
-    MethodScores,
-    Number,
-    Numbers,
-    PairedTest,
-    Summary,
-)
+from neurofs.comparison.summary import Estimate, Findings, Headline, MethodScores, Number, Numbers, PairedTest, Summary
 from neurofs.comparison.wording import SCORE_NAMES, format_estimate, format_number, format_p, format_percent
 from neurofs.ground.errors import printable
-
-__all__ = ["judge_chance", "render_summary", "write_headline"]
 
 MOST_NAMED = 40
 """Channels that the headline may list by name."""

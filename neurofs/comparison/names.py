@@ -4,14 +4,10 @@ A method is a selector ("rgs", decoded by soft kNN), a selector and a decoder ("
 all features ("ridge"), or one that learns its own metric ("kernel-rgs-decoder").
 """
 
-from __future__ import annotations
-
 from neurofs.decoders import DECODERS
 from neurofs.decoders.base import Decoder
 from neurofs.ground.method import Method
 from neurofs.selectors import SELECTORS
-
-__all__ = ["find_decoder", "find_method", "name_alone", "name_method", "split_method"]
 
 ALONE = "-decoder"  # what tells a decoder with a metric of its own from a selector of the same name
 

@@ -28,19 +28,6 @@ from neurofs.ground.config import CompareOptions
 from neurofs.ground.errors import UsageError, printable, quoted
 from neurofs.selectors import SELECTORS
 
-__all__ = [
-    "BASELINES",
-    "KERNEL",
-    "NULL",
-    "SPARSE",
-    "Problem",
-    "Task",
-    "decoders_of",
-    "list_tasks",
-    "make_sizes",
-    "task_key",
-]
-
 BASELINES = ("all", "random", "ridge", "kalman")
 KERNEL, SPARSE = map(name_alone, ("kernel-rgs", "kernel-rgs-sparse"))
 NULL = "null"
@@ -125,12 +112,7 @@ class Problem:
         make_sizes(options, samples.n_features)
         try:
             folds = make_folds(
-                samples,
-                trials,
-                options.n_splits,
-                options.n_repeats,
-                options.seed,
-                options.folds == "shuffled",
+                samples, trials, options.n_splits, options.n_repeats, options.seed, options.folds == "shuffled"
             )
         except ValueError as error:
             raise UsageError(
@@ -181,9 +163,7 @@ def list_tasks(problem: Problem) -> list[Task]:
     methods = dict.fromkeys((*options.selectors, *BASELINES))
     if problem.classes:
         methods.pop("kalman")
-    methods |= dict.fromkeys(
-        name_alone(name) for name in sorted(options.decoder) if DECODERS[name].own_metric
-    )
+    methods |= dict.fromkeys(name_alone(name) for name in sorted(options.decoder) if DECODERS[name].own_metric)
     joint = {method for method in methods if find_decoder(method)}  # fitted to all outputs at once
     tasks = [
         Task(method, ALL_OUTPUTS if method in joint else output, fold.repeat, fold.fold)
@@ -284,15 +264,11 @@ def _spell_out(options: CompareOptions, classes: bool) -> CompareOptions:
 def _check_settings(settings: dict[str, dict[str, Any]]) -> None:
     for name, values in settings.items():
         if name not in SELECTORS:
-            raise UsageError(
-                f"settings: no selector named {quoted(name)}; choose from {', '.join(SELECTORS)}"
-            )
+            raise UsageError(f"settings: no selector named {quoted(name)}; choose from {', '.join(SELECTORS)}")
         known = SELECTORS[name]().get_params()
         for key in values:
             if key not in known:
-                raise UsageError(
-                    f"settings: {name} has no parameter {quoted(key)}; it has: {', '.join(known)}"
-                )
+                raise UsageError(f"settings: {name} has no parameter {quoted(key)}; it has: {', '.join(known)}")
 
 
 def _by_trials(options: CompareOptions, trial: np.ndarray) -> bool:
@@ -308,9 +284,7 @@ def _by_trials(options: CompareOptions, trial: np.ndarray) -> bool:
     return has_trials and options.folds in ("auto", "trials", "shuffled")
 
 
-def _check_amount(
-    tensor: xr.Dataset, n_rows: int, trials: np.ndarray | None, options: CompareOptions
-) -> None:
+def _check_amount(tensor: xr.Dataset, n_rows: int, trials: np.ndarray | None, options: CompareOptions) -> None:
     """Refuse too few samples or trials, and say what was dropped and what to change."""
     name = quoted(tensor.attrs["name"])
     if trials is not None and len(np.unique(trials)) < options.n_splits:

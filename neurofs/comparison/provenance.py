@@ -1,7 +1,5 @@
 """Where a result comes from: versions, command, seed, inputs, time and memory."""
 
-from __future__ import annotations
-
 import datetime
 import platform
 import resource
@@ -14,8 +12,6 @@ from neurofs import __version__
 from neurofs.comparison.summary import Input, Provenance
 from neurofs.ground.config import RunOptions
 from neurofs.recordings.recording import Recording
-
-__all__ = ["describe_provenance"]
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "xarray", "pandas", "h5py", "joblib")
 
@@ -61,11 +57,7 @@ def _find_revision() -> str | None:
         return None
     try:
         found = subprocess.run(
-            ["git", "-C", str(home), "rev-parse", "HEAD"],
-            capture_output=True,
-            text=True,
-            timeout=5,
-            check=True,
+            ["git", "-C", str(home), "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None

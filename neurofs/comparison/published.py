@@ -4,8 +4,6 @@ All sessions are taken together. A *win* is a fold (of a session, output and rep
 lower mean squared error; rankings are compared by soft kNN without weights, as published.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,8 +13,6 @@ import pandas as pd
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.problem import BASELINES
 from neurofs.comparison.wording import format_percent
-
-__all__ = ["check_claims"]
 
 Claim = dict[str, Any]
 

@@ -4,12 +4,8 @@ MSE = mean (g − ĝ)²      R² = 1 − MSE / variance of g over the test sampl
 accuracy = share of right classes      balanced accuracy = mean over classes of the share of right ones
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
-
-__all__ = ["RANGES", "SCORES", "find_variance", "r_squared", "score_classes", "score_values"]
 
 SCORES = ("mse", "r2", "r", "accuracy", "balanced_accuracy")
 RANGES = {
@@ -43,6 +39,7 @@ def r_squared(truth: np.ndarray, predicted: np.ndarray, axis: int = -1) -> np.nd
     >>> r_squared(np.array([[0.0], [2.0]]), np.array([[0.5], [1.5]]), axis=0)
     array([0.75])
     """
+    truth, predicted = np.asarray(truth, float), np.asarray(predicted, float)
     with np.errstate(divide="ignore", invalid="ignore"):
         r2 = 1.0 - np.mean((predicted - truth) ** 2, axis=axis) / np.var(truth, axis=axis)
     return np.where(np.isfinite(r2), r2, np.nan)

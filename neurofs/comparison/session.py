@@ -16,8 +16,6 @@ The attribute ``alignment`` says in words what `onset` is, ``condition`` which c
 conditions are from. Everything survives a netCDF round trip unchanged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -27,8 +25,6 @@ import xarray as xr
 from neurofs.features.target import list_conditions
 from neurofs.recordings.quality import measure_activity
 from neurofs.recordings.recording import TICK, Recording, find_gaps
-
-__all__ = ["describe_session", "fill_session"]
 
 BEFORE, AFTER = 0.5, 1.0
 """Seconds of the raster before and after movement onset."""
@@ -234,9 +230,7 @@ def _find_onsets(r: Recording, tensor: xr.Dataset) -> tuple[np.ndarray, np.ndarr
 def _target_speed(tensor: xr.Dataset) -> np.ndarray:
     """Return the size of a velocity, or of the change of any other target, in each bin."""
     values = tensor["target"].values
-    names = [
-        f"{name} {unit}" for name, unit in zip(tensor["output"].values, tensor["unit"].values, strict=True)
-    ]
+    names = [f"{name} {unit}" for name, unit in zip(tensor["output"].values, tensor["unit"].values, strict=True)]
     if not all("vel" in name.lower() or name.endswith("/s") for name in names):
         same = np.diff(tensor["trial"].values) == 0
         steps = np.where(same[:, None], np.diff(values, axis=0), np.nan) / tensor.attrs["bin_width"]

@@ -8,8 +8,6 @@ variance of the mean of J folds is estimated as
 instead of S²/J, and intervals and tests use Student's t with J − 1 degrees of freedom.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,17 +15,6 @@ import numpy as np
 from scipy.stats import norm, t
 
 from neurofs.comparison.summary import Count, Estimate
-
-__all__ = [
-    "compare_paired",
-    "correct_holm",
-    "describe_counts",
-    "estimate",
-    "find_best_size",
-    "measure_stability",
-    "null_p_value",
-    "share_of_wins",
-]
 
 CONFIDENCE = 0.95
 

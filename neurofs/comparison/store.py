@@ -1,7 +1,5 @@
 """`TaskStore`: results of single tasks, kept in the run folder, from which an interrupted run goes on."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile
@@ -12,8 +10,6 @@ from typing import Any
 import numpy as np
 
 from neurofs.ground.files import make_folder, write_atomically
-
-__all__ = ["TaskResult", "TaskStore"]
 
 HEAD = "head"
 SINGLE = ("weights", "order", "kept")
@@ -28,9 +24,7 @@ class TaskResult:
     weights: np.ndarray | None = None  # of a selector's features
     order: np.ndarray | None = None  # a selector's features, best first
     kept: np.ndarray | None = None  # which channels suffice, if that was asked
-    predicted: dict[str, np.ndarray] = field(
-        default_factory=dict
-    )  # by method: (test samples,) or (…, outputs)
+    predicted: dict[str, np.ndarray] = field(default_factory=dict)  # by method: (test samples,) or (…, outputs)
     deviation: dict[str, np.ndarray] = field(default_factory=dict)  # of those predictions that come with one
     seconds: float = 0.0
 

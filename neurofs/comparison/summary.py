@@ -4,39 +4,10 @@ Numbers that do not exist are null. ``neurofs list schema`` prints the JSON sche
 makes a summary from scores, weights and predictions.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
-
-__all__ = [
-    "SCHEMA",
-    "Audit",
-    "Band",
-    "BestSize",
-    "Confusion",
-    "Count",
-    "Curve",
-    "Estimate",
-    "FewChannels",
-    "Findings",
-    "Headline",
-    "MethodScores",
-    "Null",
-    "Number",
-    "Numbers",
-    "PairedTest",
-    "PooledScores",
-    "Provenance",
-    "Scores",
-    "SessionFacts",
-    "Stability",
-    "Summary",
-    "Weighting",
-    "Wins",
-]
 
 SCHEMA: Literal[2] = 2
 Score = Literal["r2", "accuracy"]
@@ -52,25 +23,6 @@ Values = list[Value]
 
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False)
-
-    def __getitem__(self, key: str) -> Any:
-        """Look a field up as in a mapping, until every reader uses attributes."""
-        return getattr(self, {"metric": "score", "schema": "schema_version"}.get(key, key))
-
-    def __contains__(self, key: str) -> bool:
-        return key in type(self).model_fields
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """Return a field, or the default."""
-        return getattr(self, key, default)
-
-    def keys(self) -> list[str]:
-        """Return the names of the fields."""
-        return list(type(self).model_fields)
-
-    def items(self) -> list[tuple[str, Any]]:
-        """Return names and values of the fields."""
-        return list(self)
 
 
 class Estimate(_Part):
@@ -140,7 +92,7 @@ class PairedTest(_Part):
     effect_size: Value = Field(description="The mean difference in standard deviations of the differences.")
     wins: Value = Field(description="Share of folds that the reference wins.")
     n_folds: int
-    p_holm: Value = Field(description="Corrected for the number of methods (Holm).")
+    p_holm: Value = Field(None, description="Corrected for the number of methods (Holm).")
 
 
 class Curve(_Part):
@@ -365,9 +317,7 @@ class Findings(_Part):
     weighting: list[Weighting]
     best_n: list[BestSize]
     stability: list[Stability]
-    few_channels: FewChannels | None = Field(
-        description="Null if it was not asked how many channels suffice."
-    )
+    few_channels: FewChannels | None = Field(description="Null if it was not asked how many channels suffice.")
     null: list[Null] = Field(description="The null control; empty if it was not run.")
     confusion: Confusion | None = Field(description="Null if the target has no classes.")
     provenance: Provenance

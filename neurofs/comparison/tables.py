@@ -1,7 +1,5 @@
 """From the results of tasks to the tables of a comparison: scores, weights, predictions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,15 +11,6 @@ from neurofs.comparison.comparison import SCORE_COLUMNS
 from neurofs.comparison.problem import NULL, Problem, Task, list_tasks
 from neurofs.comparison.store import TaskResult
 from neurofs.features.tensor import map_features
-
-__all__ = [
-    "assemble_null",
-    "assemble_predictions",
-    "assemble_scores",
-    "assemble_weights",
-    "list_methods",
-    "rank_channels",
-]
 
 Results = Mapping[Task, TaskResult]
 

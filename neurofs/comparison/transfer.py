@@ -16,8 +16,6 @@ see the training part only. (The rank correlation of RGS is no ceiling: it ranks
 together, the quality is that of each alone.)
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -38,8 +36,6 @@ from neurofs.metric.neighbors import prefix_curve
 from neurofs.recordings.recording import Recording, Series
 from neurofs.selectors import RGS, SELECTORS
 from neurofs.selectors.meta import QualityMap, describe_features, measure_quality
-
-__all__ = ["METHODS", "Transfer", "learn_quality", "render_transfer", "transfer", "view_session"]
 
 METHODS = ("meta-features", "average", "firing rate", "rgs")
 SIZES = (10, 20, 50, 100, 200)
@@ -94,9 +90,7 @@ def _empty_target(recording: Recording, options: TensorOptions) -> Series:
 class Knowledge:
     """What earlier sessions taught: a map from meta-features to quality, and the mean quality by number."""
 
-    def __init__(
-        self, sessions: Sequence[View], new: pd.DataFrame, quality: Any, regressor: Any, seed: int
-    ) -> None:
+    def __init__(self, sessions: Sequence[View], new: pd.DataFrame, quality: Any, regressor: Any, seed: int) -> None:
         """Measure the quality on all sessions; `new` tells which meta-features the new session has."""
         measured = [measure_quality(quality, view.samples, view.y, view.trial) for view in sessions]
         tables = [view.describe() for view in sessions]
@@ -105,9 +99,7 @@ class Knowledge:
         if regressor is None:
             regressor = RandomForestRegressor(100, min_samples_leaf=5, max_features=0.5, random_state=seed)
         self.map = QualityMap(quality, regressor).fit(rows, np.concatenate(measured))
-        self.by_number = [
-            q.reshape(view.samples.n_lags, -1) for q, view in zip(measured, sessions, strict=True)
-        ]
+        self.by_number = [q.reshape(view.samples.n_lags, -1) for q, view in zip(measured, sessions, strict=True)]
 
     def predict(self, meta: pd.DataFrame) -> np.ndarray:
         """Return the expected quality of features."""
@@ -125,12 +117,7 @@ class Knowledge:
 
 
 def learn_quality(
-    sessions: Sequence[View],
-    new: pd.DataFrame,
-    *,
-    quality: Any = None,
-    regressor: Any = None,
-    random_state: int = 0,
+    sessions: Sequence[View], new: pd.DataFrame, *, quality: Any = None, regressor: Any = None, random_state: int = 0
 ) -> Knowledge:
     """Learn from earlier sessions what good features are like.
 
@@ -162,9 +149,7 @@ def common_columns(tables: Sequence[pd.DataFrame]) -> list[str]:
     names = list(dict.fromkeys(name for table in tables for name in table))
     tell_kinds = all(any(name.startswith("kind=") for name in table) for table in tables)
     return [
-        name
-        for name in names
-        if (tell_kinds if name.startswith("kind=") else all(name in table for table in tables))
+        name for name in names if (tell_kinds if name.startswith("kind=") else all(name in table for table in tables))
     ]
 
 
@@ -345,9 +330,7 @@ def render_transfer(found: Transfer, top: int = 20) -> str:
         f"{'rank':>4}  {'channel':<16}{'lag (ms)':>9}{'expected quality':>18}   ({found.quality})",
     ]
     for row in found.ranking.head(top).itertuples():
-        lines.append(
-            f"{row.rank:>4}  {printable(row.channel):<16}{1000 * row.lag:>9.0f}{row.predicted:>18.3f}"
-        )
+        lines.append(f"{row.rank:>4}  {printable(row.channel):<16}{1000 * row.lag:>9.0f}{row.predicted:>18.3f}")
     if not found.agreement:
         return "\n".join([*lines, "", "The session has no behavior to compare the ranking with."])
     return "\n".join([*lines, "", *_render_comparison(found)])
@@ -356,9 +339,7 @@ def render_transfer(found: Transfer, top: int = 20) -> str:
 def _render_comparison(found: Transfer) -> list[str]:
     mean = found.scores.groupby(["method", "n"], sort=False)["r2"].mean().unstack("n")
     head = "".join(f"{f'n = {n}':>9}" for n in mean.columns)
-    lines = [
-        "With its targets, afterwards: rank correlation with the measured quality; R² of soft kNN on the best n"
-    ]
+    lines = ["With its targets, afterwards: rank correlation with the measured quality; R² of soft kNN on the best n"]
     lines += ["", f"{'ranking by':<26}{'rank corr.':>10}{head}"]
     labels = {"average": "average by number", "rgs": "RGS, which had the targets"}
     for method in METHODS:

@@ -1,10 +1,6 @@
 """Scores, estimates and shares as they are written in sentences, tables and reports."""
 
-from __future__ import annotations
-
 from neurofs.comparison.summary import Estimate
-
-__all__ = ["SCORE_NAMES", "format_estimate", "format_number", "format_p", "format_percent"]
 
 SCORE_NAMES = {"r2": "R²", "accuracy": "accuracy"}
 UNKNOWN = "n/a"

@@ -22,17 +22,6 @@ from neurofs.features.holdouts import Holdout, hold_out, pick_evenly
 from neurofs.features.samples import Samples, as_samples
 from neurofs.ground.method import Method
 
-__all__ = [
-    "Decoder",
-    "Part",
-    "Rehearsal",
-    "TunedDecoder",
-    "best_by_turns",
-    "best_of_all",
-    "choices",
-    "weigh",
-]
-
 Score = Callable[..., float]
 Predict = Callable[..., np.ndarray]
 Grid = Mapping[str, Sequence[float]]
@@ -67,9 +56,6 @@ class Rehearsal:
     def error(self, predicted: np.ndarray) -> float:
         """Return the mean squared error over rows and outputs."""
         return float(np.mean((self.truth - predicted) ** 2))
-
-
-Rehearsals = list[Rehearsal]
 
 
 def choices(value: Any, grid: Sequence[float]) -> Sequence[float]:
@@ -185,12 +171,7 @@ class TunedDecoder(Decoder):
     MAX_QUERIES: ClassVar[int | None] = None
 
     def fit(
-        self,
-        X: Any,
-        y: Any,
-        groups: Any = None,
-        feature_weights: Any = None,
-        holdouts: Sequence[Holdout] | None = None,
+        self, X: Any, y: Any, groups: Any = None, feature_weights: Any = None, holdouts: Sequence[Holdout] | None = None
     ) -> Any:
         """Fit `y` (rows,) or (rows, outputs) to `X`, an array or `Samples`.
 
@@ -209,15 +190,11 @@ class TunedDecoder(Decoder):
         targets = (targets - self.mean_) / np.where(self.scale_ > 0, self.scale_, 1.0)
         metrics = _metrics(feature_weights, train.n_features, targets.shape[1])
         if holdouts is None:
-            holdouts = (
-                hold_out(train, targets, lambda *_: feature_weights, groups) if self._is_tuned() else []
-            )
+            holdouts = hold_out(train, targets, lambda *_: feature_weights, groups) if self._is_tuned() else []
         self.parts_ = []
         for n, (weights, outputs) in enumerate(metrics):
             rehearsals = [
-                Rehearsal.of(
-                    train, targets[:, outputs], h, _metric_of_part(h, n, len(metrics), train, len(self.mean_))
-                )
+                Rehearsal.of(train, targets[:, outputs], h, _metric_of_part(h, n, len(metrics), train, len(self.mean_)))
                 for h in holdouts
             ]
             self.parts_.append(self._fit_part(train, targets[:, outputs], weights, rehearsals))
@@ -232,9 +209,7 @@ class TunedDecoder(Decoder):
         """Return the targets as (rows, outputs), and remember the shapes of the data."""
         targets = np.asarray(y, dtype=np.float64)
         if targets.ndim not in (1, 2) or len(targets) != len(train):
-            raise ValueError(
-                f"y must have {len(train)} rows in 1 or 2 dimensions; found shape {targets.shape}"
-            )
+            raise ValueError(f"y must have {len(train)} rows in 1 or 2 dimensions; found shape {targets.shape}")
         if not (np.isfinite(targets).all() and np.isfinite(train.flat).all()):
             raise ValueError("X and y must be finite; found NaN or infinity. Leave those rows out.")
         self.n_features_in_, self.one_output_ = train.n_features, targets.ndim == 1
@@ -250,7 +225,7 @@ class TunedDecoder(Decoder):
         predicted = np.concatenate(parts, axis=1) * self.scale_ + self.mean_
         return predicted[:, 0] if self.one_output_ else predicted
 
-    def _choose(self, rehearsals: Rehearsals) -> dict[str, float]:
+    def _choose(self, rehearsals: list[Rehearsal]) -> dict[str, float]:
         """Return the parameters: those given, and in place of "auto" those of the least error on the hold-outs."""
 
         @cache
@@ -273,7 +248,7 @@ class TunedDecoder(Decoder):
         """Return a function of the parameters that predicts the test rows of a hold-out."""
         raise NotImplementedError
 
-    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: Rehearsals) -> Any:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Any:
         raise NotImplementedError
 
     def _predict_part(self, part: Any, queries: Samples) -> np.ndarray:
@@ -288,8 +263,7 @@ def _metrics(weights: Any, n_features: int, n_outputs: int) -> list[tuple[Any, s
     weights = np.asarray(weights, dtype=np.float64)
     if weights.shape not in {(n_features,), (n_outputs, n_features)}:
         raise ValueError(
-            f"feature_weights must have shape ({n_features},) or ({n_outputs}, {n_features}); "
-            f"found {weights.shape}"
+            f"feature_weights must have shape ({n_features},) or ({n_outputs}, {n_features}); found {weights.shape}"
         )
     if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any(axis=-1).all():
         raise ValueError("feature_weights must be finite, not negative, and not all zero")

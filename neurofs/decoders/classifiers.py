@@ -22,8 +22,6 @@ from neurofs.selectors.base import check_range, covered
 from neurofs.selectors.parameters import check_neighbors, check_positive
 from neurofs.selectors.targets import one_hot
 
-__all__ = ["OneNNClassifier", "SoftKNNClassifier"]
-
 
 @dataclass(eq=False, repr=False)
 class SoftKNNClassifier(ClassifierMixin, BaseEstimator):
@@ -86,9 +84,7 @@ class SoftKNNClassifier(ClassifierMixin, BaseEstimator):
             X = validate_data(self, X, reset=False, dtype=np.float64)
             check_range(X)
         elif X.n_features != self.n_features_in_:
-            raise ValueError(
-                f"X has {X.n_features} features, but {type(self).__name__} expects {self.n_features_in_}"
-            )
+            raise ValueError(f"X has {X.n_features} features, but {type(self).__name__} expects {self.n_features_in_}")
         near = neighbors.find_neighbors(self._train, X, weights=self._weights, k=self.n_neighbors_)
         return neighbors.soft_knn(near, self._shares, beta=self._width())
 

@@ -1,18 +1,14 @@
 """The Kalman filter as a decoder: a linear model of how outputs move and how features follow them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.linalg import solve
 
-from neurofs.decoders.base import Part, Rehearsals, TunedDecoder, weigh
+from neurofs.decoders.base import Part, Rehearsal, TunedDecoder, weigh
 from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
-
-__all__ = ["Kalman"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +56,7 @@ class Kalman(TunedDecoder):
     n_newest: int | None = None
     shrinkage: float = 0.01
 
-    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: Rehearsals) -> Part:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         self.step_ = _usual_step(train.starts)
         order = np.argsort(train.starts, kind="stable")
         follows = np.diff(train.starts[order]) == self.step_
@@ -72,9 +68,7 @@ class Kalman(TunedDecoder):
         rows = Samples(samples.flat, samples.starts + newest, samples.n_features - newest)
         Z = weigh(rows, None if weights is None else weights[newest:]).astype(np.float64)
         if not Z.shape[1]:
-            raise ValueError(
-                f"all of the newest {self.n_newest} features have weight 0; observe more of them"
-            )
+            raise ValueError(f"all of the newest {self.n_newest} features have weight 0; observe more of them")
         return Z
 
     def _estimate(self, x: np.ndarray, Z: np.ndarray, before: np.ndarray) -> StateSpace:

@@ -22,8 +22,6 @@ from neurofs.metric.block_ridge import block_residuals, inverse, kernel
 from neurofs.metric.channel_path import learn_sparse_metric
 from neurofs.metric.learning import N_ROWS, N_STEPS, LearnedMetric, learn_metric, make_blocks, sort_rows
 
-__all__ = ["NORMAL_95", "KernelModel", "KernelRGSDecoder", "SparseKernelRGSDecoder"]
-
 MOST_ROWS = 10_000
 LANDMARKS = 2_000
 FEWEST_LANDMARKS = 100
@@ -85,12 +83,7 @@ class KernelRGSDecoder(Decoder):
     True
     """
 
-    name, label, origin, cost = (
-        "kernel-rgs",
-        "kernel RGS decoder",
-        "neurofs",
-        "r³ + r² N per step; m³, m² memory",
-    )
+    name, label, origin, cost = ("kernel-rgs", "kernel RGS decoder", "neurofs", "r³ + r² N per step; m³, m² memory")
     color, marker, line = "violet", "D", "--"
     own_metric, gives_deviation = "kernel-rgs", True
 
@@ -145,9 +138,7 @@ class KernelRGSDecoder(Decoder):
         check_is_fitted(self, "metrics_")
         samples = as_samples(X)
         if samples.n_features != self.n_features_in_:
-            raise ValueError(
-                f"X has {samples.n_features} features; the decoder was fitted with {self.n_features_in_}"
-            )
+            raise ValueError(f"X has {samples.n_features} features; the decoder was fitted with {self.n_features_in_}")
         parts = [self._predict_part(samples[i : i + PART], return_std) for i in range(0, len(samples), PART)]
         mean = np.concatenate([part[0] for part in parts])
         mean = mean[:, 0] if self._one_output else mean
@@ -236,7 +227,7 @@ class KernelModel:
         self.rounding = ROUNDING * float(np.mean(self._prior(self.norms)))
 
     def fit(self, samples: Samples, Y: np.ndarray, keep_factor: bool = False) -> KernelModel:
-        """Fit standardised targets of all samples; without the factor, which is large, there are no deviations."""
+        """Fit standardized targets of all samples; without the factor, which is large, there are no deviations."""
         solve = self._solve_all if len(samples) == len(self.rows) else self._solve_landmarks
         self.alpha, factor = solve(samples, Y)
         self.factor = factor if keep_factor else None
@@ -274,9 +265,7 @@ class KernelModel:
             factor, failed = dpotrf(K.T, lower=1, clean=0, overwrite_a=1)
             if not failed:
                 return np.asarray(factor)
-        raise np.linalg.LinAlgError(
-            "the kernel matrix has no Cholesky factor; are there NaN among the samples?"
-        )
+        raise np.linalg.LinAlgError("the kernel matrix has no Cholesky factor; are there NaN among the samples?")
 
     def _prior(self, norms: np.ndarray) -> np.ndarray:
         """Return the variance of rows before anything is known: the diagonal of K."""
@@ -314,11 +303,7 @@ def _square_norms(rows: np.ndarray) -> np.ndarray:
 
 
 def choose_ridge(
-    metric: LearnedMetric,
-    samples: Samples,
-    Y: np.ndarray,
-    groups: np.ndarray | None,
-    rng: np.random.Generator,
+    metric: LearnedMetric, samples: Samples, Y: np.ndarray, groups: np.ndarray | None, rng: np.random.Generator
 ) -> tuple[float, np.ndarray]:
     """Return the ridge with the least leave-block-out error, and how wide its errors are for their variance."""
     order, trial = sort_rows(samples, groups)

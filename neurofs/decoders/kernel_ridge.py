@@ -1,7 +1,5 @@
 """Decoders that know samples by their weighted distances alone, through a kernel: kernel ridge regression."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -9,18 +7,14 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, Rehearsals, TunedDecoder
+from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, TunedDecoder
 from neurofs.decoders.nearest import MAX_TABLE
 from neurofs.features.holdouts import pick_evenly
 from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
 from neurofs.metric.neighbors import pairwise_distances
 
-__all__ = ["KernelDecoder", "KernelRidgeMetric", "middle_distance"]
-
-Machine = Callable[
-    [np.ndarray], np.ndarray
-]  # from the distances of queries to the training rows to predictions
+Machine = Callable[[np.ndarray], np.ndarray]  # from the distances of queries to the training rows to predictions
 
 
 class KernelDecoder(TunedDecoder):
@@ -28,7 +22,7 @@ class KernelDecoder(TunedDecoder):
 
     PRECISION: ClassVar[Any] = np.float32  # of the table of the last fit and of predictions
 
-    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: Rehearsals) -> Part:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         chosen = self._choose(rehearsals)
         table = pairwise_distances(train, weights=weights).astype(self.PRECISION, copy=False)
         return Part(weights, (train, self._solve(table, targets, **chosen)), chosen)
@@ -89,6 +83,7 @@ class KernelRidgeMachine:
     dual: np.ndarray
 
     def __call__(self, across: np.ndarray) -> np.ndarray:
+        """Predict from the distances of the queries to the training rows."""
         return self.kernel(across, across.mean(axis=1)) @ self.dual
 
 
@@ -136,7 +131,7 @@ class KernelRidgeMetric(KernelDecoder):
     linear: float = 0.3
     max_rows: int = MAX_TABLE
 
-    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: Rehearsals) -> Part:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         if self.kernel not in ("rational", "gaussian"):
             raise ValueError(f"kernel must be 'rational' or 'gaussian'; found {self.kernel!r}")
         rows = pick_evenly(len(train), self.max_rows)
@@ -157,11 +152,7 @@ class KernelRidgeMetric(KernelDecoder):
         """Return the kernel and the dual coefficients, in the precision of `table`."""
         middle, row_mean = middle_distance(table), table.mean(axis=1)
         kernel = KernelOfDistance(
-            self.kernel,
-            parameters["width"] * middle,
-            self.linear / middle,
-            row_mean,
-            float(row_mean.mean()),
+            self.kernel, parameters["width"] * middle, self.linear / middle, row_mean, float(row_mean.mean())
         )
         K = kernel(table, row_mean)
         K[np.diag_indices_from(K)] += parameters["ridge"]

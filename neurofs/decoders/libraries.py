@@ -15,12 +15,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPRegressor
 from sklearn.svm import SVR as LibSVR
 
-from neurofs.decoders.base import Grid, Part, Rehearsals, TunedDecoder, weigh
+from neurofs.decoders.base import Grid, Part, Rehearsal, TunedDecoder, weigh
 from neurofs.decoders.kernel_ridge import KernelDecoder, Machine, middle_distance
 from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
-
-__all__ = ["MLP", "SVR", "GradientBoosting"]
 
 MANY_ROWS = 2000  # from here on support vector machines try parameters on one hold-out alone
 
@@ -56,10 +54,8 @@ class SVR(KernelDecoder):
     C: float | str = "auto"
     epsilon: float = 0.05
 
-    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: Rehearsals) -> Part:
-        return super()._fit_part(
-            train, targets, weights, rehearsals if len(train) <= MANY_ROWS else rehearsals[:1]
-        )
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
+        return super()._fit_part(train, targets, weights, rehearsals if len(train) <= MANY_ROWS else rehearsals[:1])
 
     def _solve(self, table: np.ndarray, targets: np.ndarray, **parameters: float) -> Machine:
         width = parameters["width"] * middle_distance(table)
@@ -76,6 +72,7 @@ class SupportVectors:
     machines: list[LibSVR]
 
     def __call__(self, across: np.ndarray) -> np.ndarray:
+        """Predict from the distances of the queries to the training rows."""
         K = np.exp(-across.astype(np.float64) / self.width)
         return np.column_stack([machine.predict(K) for machine in self.machines])
 
@@ -104,7 +101,7 @@ class GradientBoosting(TunedDecoder):
     library: str = "auto"
     random_state: int = 0
 
-    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: Rehearsals) -> Part:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         sizes = [*range(50, self.max_trees, 50), self.max_trees]
         models, chosen, first = [], {}, rehearsals[0]
         inside, queries = weigh(first.train, first.weights), weigh(first.queries, first.weights)
@@ -144,6 +141,7 @@ class Trees:
         return self.model.predict(X)
 
     def staged(self, X: np.ndarray, sizes: Sequence[int]) -> list[np.ndarray]:
+        """Predict with the first so many trees."""
         """Predict with the first n trees, for every n of `sizes`."""
         raise NotImplementedError
 
@@ -158,6 +156,7 @@ class XGBoostTrees(Trees):
         self.model = XGBRegressor(n_estimators=n_trees, max_bin=64, n_jobs=1, **drawn, **settings)
 
     def staged(self, X: np.ndarray, sizes: Sequence[int]) -> list[np.ndarray]:
+        """Predict with the first so many trees."""
         return [self.model.predict(X, iteration_range=(0, int(n))) for n in sizes]
 
 
@@ -170,6 +169,7 @@ class SklearnTrees(Trees):
         )
 
     def staged(self, X: np.ndarray, sizes: Sequence[int]) -> list[np.ndarray]:
+        """Predict with the first so many trees."""
         return [p for n, p in enumerate(self.model.staged_predict(X), start=1) if n in sizes]
 
 
@@ -196,7 +196,7 @@ class MLP(TunedDecoder):
     max_epochs: int = 30
     random_state: int = 0
 
-    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: Rehearsals) -> Part:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         first = rehearsals[0]
         inside, queries = weigh(first.train, first.weights), weigh(first.queries, first.weights)
         best = (np.inf, 0.0, 0)

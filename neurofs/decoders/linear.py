@@ -1,7 +1,5 @@
 """Linear decoders: ridge regression on all lags, which is the Wiener filter, and the Wiener cascade."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -9,11 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import solve
 
-from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, Rehearsals, TunedDecoder, weigh
+from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, TunedDecoder, weigh
 from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
-
-__all__ = ["Ridge", "WienerCascade"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +21,7 @@ class Bend:
     high: float
 
     def __call__(self, straight: np.ndarray) -> np.ndarray:
+        """Bend linear predictions."""
         return self.polynomial(np.clip(straight, self.low, self.high))
 
 
@@ -38,6 +35,7 @@ class Linear:
     bends: Sequence[Bend] = ()
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
+        """Predict from features."""
         return (X - self.center) @ self.coefficients + self.offset
 
 
@@ -64,7 +62,7 @@ class Ridge(TunedDecoder):
 
     ridge: float | str = "auto"
 
-    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: Rehearsals) -> Part:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         chosen, X = self._choose(rehearsals), weigh(train, weights)
         linear = _ridge(_normal_equations(X, targets), **chosen)
         return Part(weights, self._finish(linear, X, targets), chosen)

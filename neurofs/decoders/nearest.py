@@ -12,20 +12,16 @@ blocks too would flatter narrow, unsmooth choices, so that `hold_out` fits them 
     decoder = LocalLinear().fit(X, y, trials, fit_weights(X, y, trials), parts)
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, Rehearsals, TunedDecoder
+from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, TunedDecoder
 from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
 from neurofs.metric.neighbors import Neighbors, find_neighbors, local_linear, pairwise_distances, soft_knn
-
-__all__ = ["MAX_TABLE", "LocalLinear", "SoftKNN"]
 
 MAX_TABLE = 12_000  # rows up to which a table of all distances is kept in memory
 
@@ -58,16 +54,13 @@ class SoftKNN(TunedDecoder):
     """
 
     name, label, citation, cost = "knn", "soft kNN", WORKS["navot2005"], "m N per prediction"
-    GRID: ClassVar[Grid] = {
-        "n_neighbors": (5, 8, 12, 18, 27, 40, 60, 90),
-        "beta": (0.05, 0.08, 0.12, 0.18, 0.27, 0.4),
-    }
+    GRID: ClassVar[Grid] = {"n_neighbors": (5, 8, 12, 18, 27, 40, 60, 90), "beta": (0.05, 0.08, 0.12, 0.18, 0.27, 0.4)}
     MAX_QUERIES = 1000
 
     n_neighbors: int | str = "auto"
     beta: float | str = "auto"
 
-    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: Rehearsals) -> Part:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         return Part(weights, (train, targets), self._choose(rehearsals))
 
     def _prepare(self, t: Rehearsal) -> Predict:
@@ -119,7 +112,7 @@ class LocalLinear(SoftKNN):
 
     ridge: float | str = "auto"
 
-    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: Rehearsals) -> Part:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         return Part(weights, (train, targets, _table(train, weights)), self._choose(rehearsals))
 
     def _prepare(self, t: Rehearsal) -> Predict:

@@ -1,18 +1,14 @@
 """The average of the decoders that take a metric, and the one of them that the training data prefer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from neurofs.decoders.base import Part, Rehearsal, Rehearsals, TunedDecoder
+from neurofs.decoders.base import Part, Rehearsal, TunedDecoder
 from neurofs.decoders.kernel_ridge import KernelRidgeMetric
 from neurofs.decoders.nearest import LocalLinear, SoftKNN
 from neurofs.features.samples import Samples
-
-__all__ = ["MetricAverage", "PreferredDecoder"]
 
 MAX_JUDGED = 300  # rows, over all hold-outs, on which decoders are judged
 
@@ -35,7 +31,7 @@ class MetricAverage(TunedDecoder):
     ALWAYS_TUNED = True
     MEMBERS: ClassVar[tuple[type[TunedDecoder], ...]] = (SoftKNN, LocalLinear, KernelRidgeMetric)
 
-    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: Rehearsals) -> Part:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         members = [kind() for kind in self.MEMBERS]
         fitted = {m.name: (m, m._fit_part(train, targets, weights, rehearsals)) for m in members}
         return Part(weights, fitted, {})
@@ -68,13 +64,11 @@ class PreferredDecoder(MetricAverage):
 
     name, label = "auto", "preferred decoder"
 
-    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: Rehearsals) -> Part:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         every = super()._fit_part(train, targets, weights, rehearsals)
         errors = judge(every.model, rehearsals)
         best = _find_best(errors)
-        return replace(
-            every, chosen=errors, model=every.model if best == "average" else {best: every.model[best]}
-        )
+        return replace(every, chosen=errors, model=every.model if best == "average" else {best: every.model[best]})
 
     @property
     def preferred_(self) -> list[str]:

@@ -1,14 +1,10 @@
 """`Grid`: the bins of a session, counted in whole ticks so that no spike falls between two of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 
 from neurofs.recordings.recording import TICK
-
-__all__ = ["Grid"]
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """Hold-outs: parts of the training data that are set aside while something is chosen."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
@@ -11,8 +9,6 @@ import numpy as np
 
 from neurofs.features.samples import as_samples
 from neurofs.features.splits import BlockedKFold
-
-__all__ = ["Holdout", "hold_out", "pick_evenly"]
 
 CHEAP = 5e9  # products of a distance table up to which every fifth of the training data serves as hold-out
 
@@ -26,9 +22,7 @@ class Holdout:
     weights: Any = None
 
 
-def hold_out(
-    X: Any, y: Any, fit_weights: Callable[..., Any], groups: Any = None, at_most: int = 5
-) -> list[Holdout]:
+def hold_out(X: Any, y: Any, fit_weights: Callable[..., Any], groups: Any = None, at_most: int = 5) -> list[Holdout]:
     """Set parts of the training data aside for the choice of parameters.
 
     A part is a fifth of the data: five blocks, or runs of whole trials, spread over the session, with gaps.

@@ -18,8 +18,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Samples", "as_samples"]
-
 
 @dataclass(frozen=True, eq=False)
 class Samples:
@@ -78,9 +76,7 @@ class Samples:
         if self.span and self.span < self.n_features:
             raise ValueError(f"span must be at least n_features = {self.n_features}; found {self.span}")
         if self.n_channels and self.n_features % self.n_channels:
-            raise ValueError(
-                f"{self.n_features} features are no whole number of bins of {self.n_channels} channels"
-            )
+            raise ValueError(f"{self.n_features} features are no whole number of bins of {self.n_channels} channels")
         object.__setattr__(self, "n_channels", self.n_channels or self.n_features)
         object.__setattr__(self, "flat", flat)
         object.__setattr__(self, "starts", starts)

@@ -6,8 +6,6 @@ left out. What shares raw data is known from the samples alone: |starts differ| 
 `make_folds` gives the folds of a whole comparison: repeats with another order of trials or blocks, each audited.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,17 +13,6 @@ from typing import Any
 import numpy as np
 
 from neurofs.features.samples import Samples
-
-__all__ = [
-    "BlockedKFold",
-    "Fold",
-    "count_overlaps",
-    "make_folds",
-    "overlap_audit",
-    "shift_rows",
-    "shuffled_folds",
-    "split_off",
-]
 
 NULL_SHARE = 5  # a fifth of the samples is cut off at each end, so that every shift compares as many
 BLOCKS_PER_FOLD = 5  # without trials, repeats after the first deal out this many blocks to each fold

@@ -6,8 +6,6 @@ interpolated at their centers. Circular series become their cosine and sine: an 
 nothing. A condition of the trials, such as the direction of a reach, is a target of classes.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,24 +19,13 @@ from neurofs.features.grid import Grid
 from neurofs.ground.errors import UsageError, printable, quoted
 from neurofs.recordings.recording import Recording, Series
 
-__all__ = [
-    "derive_velocity",
-    "encode_condition",
-    "find_target",
-    "is_condition",
-    "list_conditions",
-    "resample",
-]
-
 MAX_CLASSES = 50
 """Values up to which a column of the trials counts as a condition."""
 
 POSITION_OF = {"velocity": "position", "Velocity": "Position", "vel": "pos", "Vel": "Pos"}
 
 
-def find_target(
-    name: str, behavior: Mapping[str, Series], trials: np.ndarray, bin_width: float
-) -> tuple[Series, str]:
+def find_target(name: str, behavior: Mapping[str, Series], trials: np.ndarray, bin_width: float) -> tuple[Series, str]:
     """Return the series that `name` asks for, and a note if it was derived.
 
     `trials` are the intervals (n, 2) that a derivative must not cross.
@@ -60,9 +47,7 @@ def _position_of(name: str, behavior: Mapping[str, Series]) -> str | None:
     base, dot, kind = name.rpartition(".")
     if dot and kind == "velocity" and base in behavior:
         return base
-    guesses = (
-        name.replace(velocity, position) for velocity, position in POSITION_OF.items() if velocity in name
-    )
+    guesses = (name.replace(velocity, position) for velocity, position in POSITION_OF.items() if velocity in name)
     return next((guess for guess in guesses if guess in behavior), None)
 
 
@@ -151,9 +136,7 @@ def _average(series: Series, grid: Grid) -> np.ndarray:
 def _interpolate(series: Series, grid: Grid) -> np.ndarray:
     centers, time = grid.centers, series.time
     right = np.clip(np.searchsorted(time, centers), 1, len(time) - 1)
-    near = (
-        (time[right] - time[right - 1] <= 2 * series.interval) & (centers >= time[0]) & (centers <= time[-1])
-    )
+    near = (time[right] - time[right - 1] <= 2 * series.interval) & (centers >= time[0]) & (centers <= time[-1])
     columns: Sequence[np.ndarray] = [np.interp(centers, time, column) for column in series.values.T]
     return np.where(near[:, None], np.column_stack(columns), np.nan)
 
@@ -184,7 +167,5 @@ def encode_condition(name: str, trials: pd.DataFrame) -> tuple[np.ndarray, list[
     """
     codes, classes = pd.factorize(trials[name], sort=True)
     if len(classes) < 2:
-        raise UsageError(
-            f"target {quoted(name)}: expected a condition with at least 2 values; found {len(classes)}"
-        )
+        raise UsageError(f"target {quoted(name)}: expected a condition with at least 2 values; found {len(classes)}")
     return np.where(codes < 0, np.nan, codes), [str(label) for label in classes]

@@ -14,8 +14,6 @@ The conventions, which every later stage relies on:
 - A condition of the trials as target gives the number of its class, and `classes` among the attributes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -28,8 +26,6 @@ from neurofs.features.samples import Samples
 from neurofs.features.target import encode_condition, find_target, is_condition, resample
 from neurofs.ground.errors import UsageError, printable, quoted
 from neurofs.recordings.recording import TICK, Recording, Series
-
-__all__ = ["LabeledSamples", "build_tensor", "map_features", "to_samples"]
 
 
 def build_tensor(
@@ -145,9 +141,7 @@ def to_samples(tensor: xr.Dataset) -> LabeledSamples:
     counts = tensor["counts"].values
     samples = Samples.from_counts(counts, tensor.sizes["lag"], rows - tensor.attrs["first_lag"])
     span = samples.n_features + tensor.attrs["reach"] * counts.shape[1]
-    return LabeledSamples(
-        replace(samples, span=span), tensor["target"].values[rows], tensor["trial"].values[rows]
-    )
+    return LabeledSamples(replace(samples, span=span), tensor["target"].values[rows], tensor["trial"].values[rows])
 
 
 def map_features(values: Any, tensor: xr.Dataset) -> xr.DataArray:
@@ -160,9 +154,7 @@ def map_features(values: Any, tensor: xr.Dataset) -> xr.DataArray:
     """
     n_channels, n_lags = tensor.sizes["channel"], tensor.sizes["lag"]
     grid = np.asarray(values).reshape(n_lags, n_channels)[::-1].T
-    return xr.DataArray(
-        grid, dims=("channel", "lag"), coords={k: tensor.coords[k] for k in ("channel", "lag")}
-    )
+    return xr.DataArray(grid, dims=("channel", "lag"), coords={k: tensor.coords[k] for k in ("channel", "lag")})
 
 
 def _list_names(names: Any) -> str:
@@ -190,9 +182,7 @@ def _make_grid(recording: Recording, bin_width: float) -> Grid:
 def _whole_bins(name: str, seconds: float, grid: Grid) -> int:
     ticks = round(seconds / TICK)
     if ticks % grid.width:
-        raise UsageError(
-            f"{name}: expected a multiple of the bin width {grid.bin_width:g} s; found {seconds:g}"
-        )
+        raise UsageError(f"{name}: expected a multiple of the bin width {grid.bin_width:g} s; found {seconds:g}")
     return ticks // grid.width
 
 
@@ -314,8 +304,7 @@ def _find_valid(
         "window": _window_in_run(run, n_lags, first_lag),
         "target": np.isfinite(target).all(axis=1),
         "period": _in_period(recording, grid, period),
-        "step": np.arange(grid.n_bins) % (1 if step is None else max(1, _whole_bins("step", step, grid)))
-        == 0,
+        "step": np.arange(grid.n_bins) % (1 if step is None else max(1, _whole_bins("step", step, grid))) == 0,
     }
     valid, dropped = np.ones(grid.n_bins, dtype=bool), {}
     for reason, passed in checks.items():

@@ -5,8 +5,6 @@ command-line option of the same name (`counts_bin_width` is ``--counts-bin-width
 with the nearest known name.
 """
 
-from __future__ import annotations
-
 import difflib
 import tomllib
 from collections.abc import Collection, Mapping
@@ -18,25 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from neurofs.ground.errors import InputError, UsageError, printable, quoted
 
-__all__ = [
-    "CompareOptions",
-    "LoadOptions",
-    "Options",
-    "RunOptions",
-    "SessionOptions",
-    "TensorOptions",
-    "given_options",
-    "make_options",
-    "read_session_file",
-    "read_toml",
-    "render_toml",
-    "select_options",
-]
-
-
-Names = Annotated[
-    tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)
-]
+Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
 
 
 def _split_names(value: Any) -> Any:
@@ -61,9 +41,7 @@ class LoadOptions(Options):
     """Where things are in a data file. Everything may be left out where the file itself tells."""
 
     name: str | None = Field(None, description="Name of the session; the file name by default.")
-    spikes: str | None = Field(
-        None, description="Variable with spike times: units, or a list or cell per channel."
-    )
+    spikes: str | None = Field(None, description="Variable with spike times: units, or a list or cell per channel.")
     spike_channels: str | None = Field(
         None, description="Variable with the channel of each spike, where --spikes is one long list."
     )
@@ -71,9 +49,7 @@ class LoadOptions(Options):
     orientation: Literal["time-by-channel", "channel-by-time"] | None = Field(
         None, description="Which way the counts and the behavior are stored."
     )
-    counts_unit: Literal["count", "Hz"] = Field(
-        "count", description="Counts per bin, or rates in spikes per second."
-    )
+    counts_unit: Literal["count", "Hz"] = Field("count", description="Counts per bin, or rates in spikes per second.")
     counts_bin_width: float | None = Field(None, gt=0, description="Bin width of stored counts, in seconds.")
     time: str | None = Field(
         None, description="Variable with the time of each bin or behavior sample; none numbers the bins."
@@ -81,29 +57,17 @@ class LoadOptions(Options):
     time_unit: Literal["s", "ms", "us", "samples"] | None = Field(
         None, description="Unit of spike, bin and trial times; samples needs --sampling-rate."
     )
-    sampling_rate: float | None = Field(
-        None, gt=0, description="Samples per second of times given in samples."
-    )
+    sampling_rate: float | None = Field(None, gt=0, description="Samples per second of times given in samples.")
     behavior: Names = Field((), description="Variables with behavior series, such as hand velocity.")
     behavior_time: str | None = Field(None, description="Variable with the times of the behavior samples.")
     behavior_rate: float | None = Field(None, gt=0, description="Samples per second of the behavior series.")
     circular: Names = Field((), description="Behavior series that are angles in radians.")
-    trials: bool = Field(
-        True, description="Use the trials of the file; --no-trials decodes it as one stretch."
-    )
+    trials: bool = Field(True, description="Use the trials of the file; --no-trials decodes it as one stretch.")
     trial: str | None = Field(None, description="Variable with the trial number of each bin.")
-    trial_start: str | None = Field(
-        None, description="Variable with the start of each trial, as time or bin."
-    )
-    trial_stop: str | None = Field(
-        None, description="Variable with the end of each trial; the next start if absent."
-    )
-    trial_unit: Literal["time", "bin"] | None = Field(
-        None, description="Whether trial starts are times or bins."
-    )
-    index_base: Literal[0, 1] | None = Field(
-        None, description="Number of the first bin: 1 in MATLAB, else 0."
-    )
+    trial_start: str | None = Field(None, description="Variable with the start of each trial, as time or bin.")
+    trial_stop: str | None = Field(None, description="Variable with the end of each trial; the next start if absent.")
+    trial_unit: Literal["time", "bin"] | None = Field(None, description="Whether trial starts are times or bins.")
+    index_base: Literal[0, 1] | None = Field(None, description="Number of the first bin: 1 in MATLAB, else 0.")
     conditions: Names = Field((), description="Variables with a condition per trial, such as direction.")
     channel_names: str | None = Field(None, description="Variable with the names of the channels.")
     exclude_channels: Names = Field((), description="Channels to leave out, by name.")
@@ -119,9 +83,7 @@ class TensorOptions(Options):
     lead: float = Field(0.0, description="Predict this many seconds ahead (negative: behind).")
     step: float | None = Field(None, gt=0, description="Seconds between samples; one bin by default.")
     sqrt: bool = Field(False, description="Take the square root of counts.")
-    smooth: float = Field(
-        0.0, ge=0, description="Width (SD) of causal Gaussian smoothing of counts, in seconds."
-    )
+    smooth: float = Field(0.0, ge=0, description="Width (SD) of causal Gaussian smoothing of counts, in seconds.")
     period: tuple[str, str] | None = Field(
         None, description="Two trial columns between which targets are taken, e.g. move_onset stop."
     )
@@ -136,9 +98,7 @@ class SessionOptions(LoadOptions, TensorOptions):
 class CompareOptions(Options):
     """How selectors and decoders are compared."""
 
-    selectors: NameList = Field(
-        (), description="Selectors to compare, the first against all others: rgs,sks,corrcoef."
-    )
+    selectors: NameList = Field((), description="Selectors to compare, the first against all others: rgs,sks,corrcoef.")
     decoder: NameList = Field(
         ("auto",),
         description="Decoders on the selected features, beside knn: auto (the best for the first selector, "
@@ -161,9 +121,7 @@ class CompareOptions(Options):
     beta: float | Literal["auto"] = Field(
         "auto", description="Width of soft kNN, in units of the mean distance of the neighbors."
     )
-    n_shifts: int = Field(
-        20, ge=0, le=1000, description="Shifts of the target against the spikes that measure chance."
-    )
+    n_shifts: int = Field(20, ge=0, le=1000, description="Shifts of the target against the spikes that measure chance.")
     allow_leakage: bool = Field(False, description="Allow folds of shuffled bins, which leak.")
     seed: int = Field(0, ge=0, description="Seed of everything random.")
 
@@ -204,16 +162,12 @@ def refuse_options(options: LoadOptions, known: Collection[str], kind: str) -> N
     """Raise a `UsageError` if an option was given that has no meaning for this kind of file."""
     for key in LoadOptions.model_fields:
         if key not in known and getattr(options, key) != LoadOptions.model_fields[key].default:
-            raise UsageError(
-                f"{key} has no meaning for {kind}; leave it out. Known there: {', '.join(sorted(known))}"
-            )
+            raise UsageError(f"{key} has no meaning for {kind}; leave it out. Known there: {', '.join(sorted(known))}")
 
 
 def select_options(kind: type[T], options: Options) -> T:
     """Return the part of `options` that belongs to `kind`."""
-    return kind.model_validate(
-        {key: getattr(options, key) for key in kind.model_fields if hasattr(options, key)}
-    )
+    return kind.model_validate({key: getattr(options, key) for key in kind.model_fields if hasattr(options, key)})
 
 
 def given_options(options: Options) -> dict[str, Any]:

@@ -6,8 +6,6 @@ enough for one line.
 
 from __future__ import annotations
 
-__all__ = ["InputError", "NeurofsError", "TaskFailed", "UsageError", "printable", "quoted"]
-
 MAX_NAME = 80
 MAX_MESSAGE = 600
 """Characters of a name in a message, and of a message that a library or a selector wrote."""

@@ -1,14 +1,10 @@
 """Files: written whole or not at all, folders made, half-written parts removed, contents hashed."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from pathlib import Path
 
 from neurofs.ground.errors import InputError
-
-__all__ = ["hash_file", "make_folder", "prepare_place", "remove_parts", "write_atomically"]
 
 
 def make_folder(folder: str | Path) -> Path:
@@ -17,9 +13,7 @@ def make_folder(folder: str | Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(
-            folder, "a folder that can be made", error.strerror, "Check path and rights."
-        ) from None
+        raise InputError(folder, "a folder that can be made", error.strerror, "Check path and rights.") from None
     return folder
 
 
@@ -43,9 +37,7 @@ def write_atomically(path: Path, content: str | bytes) -> Path:
             os.fsync(file.fileno())
         os.replace(part, path)
     except OSError as error:
-        raise InputError(
-            path, "a folder that can be written", error.strerror, "Check space and rights."
-        ) from None
+        raise InputError(path, "a folder that can be written", error.strerror, "Check space and rights.") from None
     finally:
         part.unlink(missing_ok=True)
     return path

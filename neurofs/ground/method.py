@@ -4,8 +4,6 @@ Everything that tables, options, figures and methods texts know of a method is a
 Installed packages add methods of their own by entry points (`ground.plugins`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
@@ -15,8 +13,6 @@ from typing import Any, ClassVar
 from neurofs.ground.errors import MAX_MESSAGE, UsageError, printable, quoted
 from neurofs.ground.plugins import BROKEN, find_plugins, name_package
 from neurofs.ground.works import Work
-
-__all__ = ["Method", "Registry", "describe_methods", "render_methods"]
 
 COLUMNS = ("name", "what it does", "target", "cost", "reference")
 NAME = "[a-z][a-z0-9]*(-[a-z0-9]+)*"
@@ -153,8 +149,7 @@ def _check_looks(method: type[Method]) -> None:
 def describe_methods(registry: Registry) -> list[dict[str, str]]:
     """Return what each method of a registry does, which target it takes, what it costs, and where it is from."""
     return [
-        dict(zip(COLUMNS, _describe(method, registry.package(name)), strict=True))
-        for name, method in registry.items()
+        dict(zip(COLUMNS, _describe(method, registry.package(name)), strict=True)) for name, method in registry.items()
     ]
 
 

@@ -12,11 +12,7 @@ A package adds a selector, a decoder or a reader by a few lines of its ``pyproje
     lab = "mylab.files:read"        # for files that end in .lab
 """
 
-from __future__ import annotations
-
 from importlib.metadata import EntryPoint, entry_points
-
-__all__ = ["BROKEN", "find_plugins", "name_package"]
 
 BROKEN = (
     ArithmeticError,

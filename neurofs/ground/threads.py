@@ -1,14 +1,10 @@
 """One thread for numba and BLAS."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numba
 from threadpoolctl import threadpool_limits
-
-__all__ = ["one_thread"]
 
 
 @contextmanager

@@ -17,23 +17,11 @@ From M everything else follows by the chain rule. With B = −2 A + c M, A = M �
     ∂loss/∂z_i = 4 r_i z_i + 2 (B Z)_i       ∂loss/∂c = Σ M ∘ G       ∂loss/∂λ = tr M
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
-
-__all__ = [
-    "BlockLoss",
-    "block_residuals",
-    "cut_blocks",
-    "inverse",
-    "kernel",
-    "leave_block_out",
-    "scored_rows",
-]
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,6 @@ more than the standard error of this difference, blocks being the independent un
 to that size with all training data.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -25,8 +23,6 @@ from neurofs.features.holdouts import Holdout, hold_out, pick_evenly
 from neurofs.features.samples import Samples
 from neurofs.metric.block_ridge import kernel
 from neurofs.metric.learning import N_STEPS, LearnedMetric, learn_metric, make_blocks, sort_rows
-
-__all__ = ["ChannelPath", "choose_size", "keep_channels", "learn_sparse_metric", "path_sizes"]
 
 KEPT = 0.7
 FEWER_STEPS = 4

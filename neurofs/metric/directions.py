@@ -4,11 +4,7 @@ The first is the direction of largest covariance with any combination of the tar
 what it explains of the samples is taken out before the next is looked for.
 """
 
-from __future__ import annotations
-
 import numpy as np
-
-__all__ = ["find_directions"]
 
 
 def find_directions(X: np.ndarray, Y: np.ndarray, n_directions: int) -> np.ndarray:

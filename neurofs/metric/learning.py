@@ -37,8 +37,6 @@ from neurofs.features.samples import Samples
 from neurofs.metric.block_ridge import cut_blocks, leave_block_out, scored_rows
 from neurofs.metric.directions import find_directions
 
-__all__ = ["LearnedMetric", "choose_start", "learn_metric"]
-
 N_ROWS = 800
 N_STEPS = 100
 FEWEST_DRAWN = 20
@@ -261,11 +259,7 @@ class _State:
 
     @classmethod
     def start(
-        cls,
-        samples: Samples,
-        variance: np.ndarray,
-        mixed: bool,
-        at: np.ndarray | LearnedMetric | None = None,
+        cls, samples: Samples, variance: np.ndarray, mixed: bool, at: np.ndarray | LearnedMetric | None = None
     ) -> _State:
         """Begin at a metric; or at weights, equal ones by default, scaled so that the mean distance is 1."""
         if isinstance(at, LearnedMetric):
@@ -350,9 +344,7 @@ def _differentiate(
     ]
     if state.mixing is not None:
         shape = (len(X), -1, n_channels)
-        parts.append(
-            np.einsum("ilc,ibc->lb", W.reshape(shape), d_mixed.reshape(shape), optimize=True).ravel()
-        )
+        parts.append(np.einsum("ilc,ibc->lb", W.reshape(shape), d_mixed.reshape(shape), optimize=True).ravel())
     if state.directions is not None:
         parts.append((W.T @ d_along + 2 * state.directions / (DIRECTION_FREEDOM * m)).ravel())
     return at.loss, np.concatenate(parts)

@@ -6,12 +6,8 @@ see changes in other files. Parallel loops write only their own row.
 
 # mypy: disallow-untyped-defs=False
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit, prange
-
-__all__ = ["local_linear", "local_linear_from_table"]
 
 
 @njit(cache=True)

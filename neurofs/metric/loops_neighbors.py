@@ -22,28 +22,8 @@ checksum (`BUILT_ON`), so that a change here changes them as well; a test compar
 
 # mypy: disallow-untyped-defs=False
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit, prange
-
-__all__ = [
-    "batch_distances",
-    "k_smallest",
-    "load_queries",
-    "manhattan_distances",
-    "neighbors",
-    "prefix_add",
-    "prefix_add_norms",
-    "prefix_select",
-    "query_distances",
-    "refine",
-    "row_norms",
-    "sift_down",
-    "soft_average",
-    "soft_weights",
-    "soft_weights_of_rows",
-]
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 ZERO = np.float32(0.0)
@@ -191,8 +171,7 @@ def sift_down(distance, index, size, r):
     while child < size:
         other = child + 1
         if other < size and (
-            distance[other] > distance[child]
-            or (distance[other] == distance[child] and index[other] > index[child])
+            distance[other] > distance[child] or (distance[other] == distance[child] and index[other] > index[child])
         ):
             child = other
         if distance[child] < d or (distance[child] == d and index[child] < j):
@@ -249,9 +228,7 @@ def refine(flat, starts, w2, x, index, count, distance):
 
 
 @njit(cache=True)
-def _neighbors_block(
-    flat, starts, groups, norms, w2, q_flat, q_starts, q_groups, span, rows, index, distance, count
-):
+def _neighbors_block(flat, starts, groups, norms, w2, q_flat, q_starts, q_groups, span, rows, index, distance, count):
     """Neighbors of up to four query rows."""
     n, k = w2.shape[0], index.shape[1]
     queries, query_norms = np.empty((QUERIES, n), np.float32), np.empty(QUERIES, np.float32)
@@ -260,9 +237,7 @@ def _neighbors_block(
     batch_distances(flat, starts, norms, queries, query_norms, d)
     for b in range(rows.shape[0]):
         i = rows[b]
-        size = k_smallest(
-            d[b], np.inf, starts, groups, q_starts[i], q_groups[i], span, k, index[i], distance[i]
-        )
+        size = k_smallest(d[b], np.inf, starts, groups, q_starts[i], q_groups[i], span, k, index[i], distance[i])
         x = q_flat[q_starts[i] : q_starts[i] + n]
         refine(flat, starts, w2, x, index[i], size, distance[i])
         count[i] = size
@@ -365,6 +340,4 @@ def prefix_select(d, starts, groups, q_starts, q_groups, span, index, distance, 
             bound = 0.0
             for r in range(k):
                 bound = max(bound, d[i, index[i, r]])
-        count[i] = k_smallest(
-            d[i], bound, starts, groups, q_starts[i], q_groups[i], span, k, index[i], distance[i]
-        )
+        count[i] = k_smallest(d[i], bound, starts, groups, q_starts[i], q_groups[i], span, k, index[i], distance[i])

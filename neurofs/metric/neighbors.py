@@ -9,8 +9,6 @@
 Neighbors are found once, with the largest k of interest; estimates for many (k, β, ridge) then cost little.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,20 +18,6 @@ from scipy.linalg.blas import sgemm
 
 from neurofs.features.samples import Samples, as_samples
 from neurofs.metric import loops_linear, loops_neighbors
-
-__all__ = [
-    "Neighbors",
-    "allowed_pairs",
-    "centered",
-    "check_pairs",
-    "find_neighbors",
-    "local_linear",
-    "pairwise_distances",
-    "prefix_curve",
-    "prefix_curves",
-    "soft_knn",
-    "take_columns",
-]
 
 FAR_FROM_ZERO = 8.0  # |mean| / SD above which sums of squares lose too many digits
 MAX_TABLE = 12_000  # rows up to which a table of all distances is kept in memory
@@ -129,13 +113,7 @@ def _pair_rows(
 
 
 def find_neighbors(
-    train: Any,
-    queries: Any = None,
-    *,
-    weights: Any = None,
-    k: int,
-    groups: Any = None,
-    exclude: str = "overlap",
+    train: Any, queries: Any = None, *, weights: Any = None, k: int, groups: Any = None, exclude: str = "overlap"
 ) -> Neighbors:
     """Find the k nearest training rows under d_w(x, x') = Σ_f w_f² (x_f − x'_f)².
 
@@ -152,18 +130,7 @@ def find_neighbors(
         flat, q_flat = plain(train.flat), plain(queries.flat)
         loops_neighbors.row_norms(flat, train.starts, w2, norms)
         loops_neighbors.neighbors(
-            flat,
-            train.starts,
-            t_groups,
-            norms,
-            w2,
-            q_flat,
-            queries.starts,
-            q_groups,
-            span,
-            index,
-            distance,
-            count,
+            flat, train.starts, t_groups, norms, w2, q_flat, queries.starts, q_groups, span, index, distance, count
         )
     return Neighbors(index, distance, count, train, queries, w2)
 
@@ -214,9 +181,7 @@ def allowed_pairs(samples: Samples, groups: Any, exclude: str, who: str) -> np.n
 # ----------------------------------------------------------------------------------------------- estimates
 
 
-def soft_knn(
-    near: Neighbors, y: Any, *, k: int | None = None, beta: float = 0.5, adaptive: bool = True
-) -> np.ndarray:
+def soft_knn(near: Neighbors, y: Any, *, k: int | None = None, beta: float = 0.5, adaptive: bool = True) -> np.ndarray:
     """Estimate ĝ(x) = Σ g(x') a(x') / Σ a(x'), a = exp(−d/β), from the first k neighbors; (queries, outputs).
 
     With `adaptive`, β is `beta` times the mean distance of the k neighbors of each query, else `beta` itself.
@@ -294,9 +259,7 @@ def pairwise_distances(a: Any, b: Any = None, *, weights: Any = None) -> np.ndar
 # ------------------------------------------------------------------------------------------- prefix curves
 
 
-def prefix_curve(
-    train: Any, y: Any, queries: Any = None, *, k: int, beta: float = 0.5, **options: Any
-) -> Any:
+def prefix_curve(train: Any, y: Any, queries: Any = None, *, k: int, beta: float = 0.5, **options: Any) -> Any:
     """Predict by soft kNN on the first n features of an order, for every n: (sizes, queries, outputs).
 
     As `prefix_curves`, which says what the `options` are, with one k and one beta.
@@ -336,16 +299,7 @@ def prefix_curves(
     for rows in _blocks(len(queries), PREFIX_BLOCK):
         q_columns = take_columns(queries[rows], used)
         near = _sweep(
-            columns,
-            q_columns,
-            w2,
-            sizes,
-            train.starts,
-            t_groups,
-            queries.starts[rows],
-            q_groups[rows],
-            span,
-            k,
+            columns, q_columns, w2, sizes, train.starts, t_groups, queries.starts[rows], q_groups[rows], span, k
         )
         for at, (index, distance, count) in enumerate(near):
             for point, (own_k, beta) in enumerate(points):

@@ -1,10 +1,6 @@
 """The built-in demo session."""
 
-from __future__ import annotations
-
 from pathlib import Path
-
-__all__ = ["demo_path"]
 
 
 def demo_path() -> Path:

@@ -4,8 +4,6 @@
 shows it to a person.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 from itertools import compress
@@ -20,8 +18,6 @@ from neurofs.ground.errors import printable
 from neurofs.recordings.readers import load
 from neurofs.recordings.readers.variables import listed
 from neurofs.recordings.recording import InvalidRecording, Recording, Series, find_gaps
-
-__all__ = ["describe", "find_warnings", "inspect_file", "measure_activity", "render_text", "suggest"]
 
 RARE = 0.1
 """A channel below this rate, in Hz, seldom says anything."""
@@ -51,9 +47,7 @@ def describe(recording: Recording) -> dict[str, Any]:
     return {
         "name": recording.name,
         "sha256": recording.source_hash,
-        "kind": "spike times"
-        if recording.spikes is not None
-        else f"counts in {recording.bin_width:g} s bins",
+        "kind": "spike times" if recording.spikes is not None else f"counts in {recording.bin_width:g} s bins",
         "duration": recording.duration,
         "span": list(recording.span),
         "gaps": find_gaps(recording.observed).tolist(),
@@ -292,12 +286,7 @@ def render_text(report: dict[str, Any]) -> str:
     lines += _section("Worth knowing", report["warnings"])
     lines += _section("Must be mended", report["problems"])
     if report["decode"]:
-        lines += [
-            "",
-            "Decode it with",
-            f"  {report['decode']['command']}",
-            "or with a session file that says",
-        ]
+        lines += ["", "Decode it with", f"  {report['decode']['command']}", "or with a session file that says"]
         lines += [f"  {line}" for line in report["decode"]["session_file"].splitlines()]
     elif not report["problems"]:
         lines += ["", "It has no behavior series to decode."]
@@ -325,11 +314,7 @@ def _channel_lines(about: dict[str, Any]) -> list[str]:
         lines.append(f"  kinds: {kinds}")
     if about["columns"]:
         lines.append(f"  known of each: {listed(about['columns'])}")
-    for key, title in {
-        "silent": "silent",
-        "rare": f"below {RARE:g} Hz",
-        "partly_active": "active in part",
-    }.items():
+    for key, title in {"silent": "silent", "rare": f"below {RARE:g} Hz", "partly_active": "active in part"}.items():
         if about[key]:
             lines.append(f"  {title}: {len(about[key])} ({listed(about[key], 8)})")
     lines += [f"  the same spikes: {listed(group, 8)}" for group in about["duplicates"][:5]]

@@ -18,8 +18,6 @@ import pandas as pd
 
 from neurofs.ground.errors import InputError
 
-__all__ = ["TICK", "InvalidRecording", "Recording", "Series", "default_columns", "find_gaps"]
-
 TICK = 1e-9
 """Seconds per tick: all comparisons of times with bin edges are made in whole nanoseconds."""
 
@@ -65,10 +63,7 @@ class Series:
         columns = tuple(str(c) for c in self.columns) or default_columns(self.name, values.shape[1])
         if len(columns) != values.shape[1] or len(set(columns)) != len(columns):
             raise InputError(
-                self.name,
-                f"{values.shape[1]} different column names",
-                list(columns),
-                "Give one name per column.",
+                self.name, f"{values.shape[1]} different column names", list(columns), "Give one name per column."
             )
         object.__setattr__(self, "time", _frozen(time))
         object.__setattr__(self, "values", _frozen(values))
@@ -154,9 +149,7 @@ found 0.412 after 0.655. Sort them, or pass --sort-spikes.
             self._set(spikes=tuple(_frozen(np.asarray(s, dtype=np.float64)) for s in self.spikes))
         else:
             self._set(
-                counts=_frozen(np.asarray(self.counts)),
-                start=float(self.start),
-                bin_width=float(self.bin_width or 0.0),
+                counts=_frozen(np.asarray(self.counts)), start=float(self.start), bin_width=float(self.bin_width or 0.0)
             )
         self._set(channels=_as_channels(self.channels, self.n_channels))
         observed = self._default_observed() if self.observed is None else _pairs(self.observed)
@@ -293,9 +286,7 @@ def _spike_defects(r: Recording) -> Iterator[InputError]:
         if defect:
             yield InputError(f"channel '{name}'", *defect)
     if r.n_channels and not any(len(times) for times in r.spikes or ()):
-        yield InputError(
-            "spikes", "at least one spike", "none in any channel", "Check which object holds the spikes."
-        )
+        yield InputError("spikes", "at least one spike", "none in any channel", "Check which object holds the spikes.")
 
 
 def _spike_time_defect(times: np.ndarray) -> tuple[str, str, str] | None:
@@ -349,9 +340,7 @@ def _interval_defects(where: str, intervals: np.ndarray) -> Iterator[InputError]
     empty = np.flatnonzero(intervals[:, 1] <= intervals[:, 0])
     if len(empty):
         start, stop = intervals[empty[0]]
-        yield InputError(
-            f"{where}, row {empty[0]}", "a stop after the start", f"{start:g} to {stop:g}", "Correct it."
-        )
+        yield InputError(f"{where}, row {empty[0]}", "a stop after the start", f"{start:g} to {stop:g}", "Correct it.")
         return
     overlaps = np.flatnonzero(intervals[1:, 0] < intervals[:-1, 1])
     if len(overlaps):

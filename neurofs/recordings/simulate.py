@@ -15,8 +15,6 @@ The truth is in the channel table: `tuning`, `tuning_lag` (seconds by which the 
 negative: they follow it), `preferred_direction` (degrees) and `partner`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,8 +25,6 @@ import xarray as xr
 
 from neurofs.ground.errors import UsageError
 from neurofs.recordings.recording import Recording, Series
-
-__all__ = ["map_truth", "simulate_session"]
 
 CLOCK = 30_000
 """Spike times are whole samples of this rate, in Hz."""
@@ -297,10 +293,7 @@ def _draw_spikes(rate: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def _add_bursts(times: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Let each spike be followed, with probability 0.3, by one to three more at 2–5 ms."""
     followers = np.where(rng.random(len(times)) < 0.3, rng.integers(1, 4, len(times)), 0)
-    extra = [
-        times[followers > n] + rng.uniform(0.002, 0.005, int(np.sum(followers > n))) * (n + 1)
-        for n in range(3)
-    ]
+    extra = [times[followers > n] + rng.uniform(0.002, 0.005, int(np.sum(followers > n))) * (n + 1) for n in range(3)]
     return np.concatenate([times, *extra])
 
 
@@ -309,9 +302,7 @@ def _mix_thresholds(
 ) -> None:
     """Fill threshold channels in place: most spikes of the electrode's isolated channels, and 2 Hz of noise."""
     for row in np.flatnonzero(channels["kind"] == "threshold"):
-        mates = np.flatnonzero(
-            (channels["electrode"] == channels["electrode"][row]) & (channels["kind"] == "isolated")
-        )
+        mates = np.flatnonzero((channels["electrode"] == channels["electrode"][row]) & (channels["kind"] == "isolated"))
         heard = [spikes[mate][rng.random(len(spikes[mate])) < 0.7] for mate in mates]
         hiss = rng.uniform(0, duration, rng.poisson(2 * duration))
         spikes[row] = np.concatenate([*heard, hiss])

@@ -4,8 +4,6 @@ The bytes depend on the recording alone (no dates, no random identifiers), so th
 the same file twice. A file is written beside its final name and moved there when it is complete.
 """
 
-from __future__ import annotations
-
 import os
 import uuid
 from collections.abc import Callable
@@ -18,8 +16,6 @@ import pandas as pd
 
 from neurofs.ground.errors import UsageError, printable
 from neurofs.recordings.recording import Recording, Series
-
-__all__ = ["WRITERS", "write"]
 
 NWB_VERSION = "2.7.0"
 EPOCH = "2005-01-01T00:00:00+00:00"
@@ -127,9 +123,7 @@ def _write_header(file: h5py.File, r: Recording) -> None:
     _dataset(file, "timestamps_reference_time", EPOCH)
 
 
-def _table(
-    parent: h5py.Group, name: str, kind: str, columns: list[str], n_rows: int, about: str
-) -> h5py.Group:
+def _table(parent: h5py.Group, name: str, kind: str, columns: list[str], n_rows: int, about: str) -> h5py.Group:
     namespace = "hdmf-common" if kind == "DynamicTable" else "core"
     group = _typed(parent.create_group(name), kind, namespace)
     group.attrs["description"] = about
@@ -146,9 +140,7 @@ def _column(table: h5py.Group, name: str, values: Any, about: str = "") -> h5py.
 
 def _ragged(table: h5py.Group, name: str, parts: list[np.ndarray], about: str) -> h5py.Dataset:
     column = _column(table, name, np.concatenate(parts), about)
-    index = _column(
-        table, f"{name}_index", np.cumsum([len(p) for p in parts]).astype(np.uint32), f"Index for {name}"
-    )
+    index = _column(table, f"{name}_index", np.cumsum([len(p) for p in parts]).astype(np.uint32), f"Index for {name}")
     _typed(index, "VectorIndex", "hdmf-common").attrs["target"] = column.ref
     return column
 
@@ -224,15 +216,9 @@ def _container(series: Series) -> str:
 def _write_trials(file: h5py.File, trials: pd.DataFrame) -> None:
     renamed = trials.rename(columns={"start": "start_time", "stop": "stop_time"})
     group = file.create_group("intervals")
-    table = _table(
-        group, "trials", "TimeIntervals", list(renamed.columns), len(trials), "trials of the session"
-    )
+    table = _table(group, "trials", "TimeIntervals", list(renamed.columns), len(trials), "trials of the session")
     for name in renamed:
         _column(table, name, _plain(renamed[name]))
 
 
-WRITERS: dict[str, Callable[[Recording, Path], None]] = {
-    ".nwb": _write_nwb,
-    ".npz": _write_npz,
-    ".h5": _write_hdf5,
-}
+WRITERS: dict[str, Callable[[Recording, Path], None]] = {".nwb": _write_nwb, ".npz": _write_npz, ".h5": _write_hdf5}

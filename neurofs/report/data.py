@@ -3,8 +3,6 @@
 Long arrays are base64 of little-endian numbers, which is a third of their size as text.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any
@@ -17,8 +15,6 @@ from neurofs.report.feature_maps import find_n, get_ranks, list_selectors, mean_
 from neurofs.report.figures.session import STRETCH, path_labels
 from neurofs.report.palette import THEME, find_key
 from neurofs.report.traces import Traces
-
-__all__ = ["encode_json", "pack_maps", "pack_traces"]
 
 MAX_RANKS = 3_000_000
 """Ranks in one page; with more, only the first repeat is shown."""

@@ -3,25 +3,11 @@
 Tasks that are missing have rank 0 and weight NaN in `weights.nc`; they are left out of every mean.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
 from neurofs.comparison.comparison import Comparison
-
-__all__ = [
-    "count_channels",
-    "describe_channels",
-    "find_n",
-    "list_selectors",
-    "mean_weights",
-    "rank_channels",
-    "selected_share",
-    "share_by_kind",
-    "weigh_lags",
-]
 
 
 def list_selectors(comparison: Comparison) -> list[str]:
@@ -34,8 +20,8 @@ def list_selectors(comparison: Comparison) -> list[str]:
 def find_n(comparison: Comparison) -> int:
     """Return the number of features to show first: the median of what the first selector chose."""
     selectors = list_selectors(comparison)
-    chosen = [m["n"]["median"] for m in comparison.summary["methods"] if m["method"] in selectors[:1]]
-    return max(1, round(chosen[0])) if chosen else 1
+    chosen = [m.n.median for m in comparison.summary.methods if m.method in selectors[:1]]
+    return max(1, chosen[0]) if chosen else 1
 
 
 def get_ranks(comparison: Comparison, selector: str) -> np.ndarray:
@@ -71,12 +57,6 @@ def weigh_channels(comparison: Comparison, selector: str) -> np.ndarray:
     return np.nansum(mean_weights(comparison, selector), axis=2).mean(axis=0)
 
 
-def rank_channels(comparison: Comparison, selector: str) -> list[str]:
-    """Return the names of the channels, the one with the largest weight first."""
-    order = np.argsort(-weigh_channels(comparison, selector), kind="stable")
-    return [str(name) for name in comparison.weights["channel"].values[order]]
-
-
 def channel_stability(comparison: Comparison, selector: str, n: int) -> np.ndarray:
     """Return the share of folds and outputs in which a lag of the channel is among the best n (channel,)."""
     ranks = get_ranks(comparison, selector)
@@ -96,9 +76,7 @@ def count_channels(comparison: Comparison, n: int) -> list[tuple[str, float, flo
         hits = (ranks > 0) & (ranks <= n)
         hits = hits[(ranks > 0).any(axis=(1, 2))]
         used = hits.any(axis=2).sum(axis=1)
-        rows.append(
-            (selector, float(used.mean()), float((hits.sum(axis=(1, 2)) / np.maximum(used, 1)).mean()))
-        )
+        rows.append((selector, float(used.mean()), float((hits.sum(axis=(1, 2)) / np.maximum(used, 1)).mean())))
     return rows
 
 

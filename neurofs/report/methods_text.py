@@ -1,15 +1,12 @@
 """The methods section of a paper, written from the settings and results of a run."""
 
-from __future__ import annotations
-
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.names import name_method, split_method
 from neurofs.decoders import DECODERS
 from neurofs.ground.errors import printable
 from neurofs.ground.works import WORKS, Work, cite, render_bibtex
+from neurofs.report.captions import count_of, name_output
 from neurofs.selectors import SELECTORS
-
-__all__ = ["write_bibtex", "write_methods"]
 
 
 def write_methods(comparison: Comparison) -> str:
@@ -23,10 +20,10 @@ def write_bibtex(comparison: Comparison) -> str:
     works = [WORKS["navot2005"], *(work for name in _names(comparison) for work in _works(name))]
     works += [work for method in _decoded(comparison) for work in _works(method)]
     keys = ["nadeau2003"]
-    keys += ["holm1979"] * bool(comparison.summary["tests"])
-    keys += ["harris2020"] * bool(comparison.summary["null"])
-    keys += ["nogueira2018"] * bool(comparison.summary["stability"])
-    return render_bibtex([*works, *(WORKS[key] for key in keys)], comparison.summary["provenance"]["version"])
+    keys += ["holm1979"] * bool(comparison.summary.tests)
+    keys += ["harris2020"] * bool(comparison.summary.null)
+    keys += ["nogueira2018"] * bool(comparison.summary.stability)
+    return render_bibtex([*works, *(WORKS[key] for key in keys)], comparison.summary.provenance.version)
 
 
 def _works(method: str) -> list[Work]:
@@ -43,12 +40,12 @@ def _name_cited(method: str) -> str:
 
 def _decoded(comparison: Comparison) -> list[str]:
     """Return the methods of a selector and a further decoder."""
-    return [m["method"] for m in comparison.summary["methods"] if " + " in m["method"]]
+    return [m.method for m in comparison.summary.methods if " + " in m.method]
 
 
 def _names(comparison: Comparison) -> list[str]:
     """Return selectors and baselines, each once."""
-    methods = [m["method"] for m in comparison.summary["methods"] if " + " not in m["method"]]
+    methods = [m.method for m in comparison.summary.methods if " + " not in m.method]
     return list(dict.fromkeys([*_selectors(comparison), *methods]))
 
 
@@ -60,53 +57,38 @@ def _join(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def _plural(n: float, word: str) -> str:
-    return f"{n:,g} {word}" + ("" if n == 1 else "s")
-
-
 def _data(comparison: Comparison) -> str:
-    s, c = comparison.summary["session"], comparison.config
-    outputs = _join(
-        [printable(o["name"]) + (f" ({printable(o['unit'])})" if o["unit"] else "") for o in s["outputs"]]
-    )
-    trials = f", {_plural(s['n_trials'], 'trial')}" if s["n_trials"] else ", without trials"
+    s, c = comparison.summary.session, comparison.config
+    outputs = _join([name_output(output) for output in s.outputs])
+    trials = f", {count_of(s.n_trials, 'trial')}" if s.n_trials else ", without trials"
     silent = int(comparison.session["silent"].values.sum())
     quiet = f" ({silent} of them silent)" if silent else ""
-    excluded = (
-        f"; {_plural(len(c.exclude_channels), 'channel')} excluded beforehand" if c.exclude_channels else ""
-    )
-    goal = (
-        f"the class of {outputs} ({_plural(len(s['classes']), 'class')[:-1] + 'es'})"
-        if s["classes"]
-        else outputs
-    )
+    n_excluded = len(c.exclude_channels)
+    excluded = f"; {count_of(n_excluded, 'channel')} excluded beforehand" if n_excluded else ""
+    classes = count_of(len(s.classes), "class", "classes")
+    goal = f"the class of {outputs} ({classes})" if s.classes else outputs
     return (
-        f"Data. Session {printable(s['name'])}: {_plural(s['n_channels'], 'channel')}{quiet}{excluded}, "
-        f"{s['duration']:.0f} s observed{trials}. The decoded target was {goal}."
+        f"Data. Session {printable(s.name)}: {count_of(s.n_channels, 'channel')}{quiet}{excluded}, "
+        f"{s.duration:.0f} s observed{trials}. The decoded target was {goal}."
     )
 
 
 def _features(comparison: Comparison) -> str:
-    s, c = comparison.summary["session"], comparison.config
-    width, n_lags = 1000 * s["bin_width"], s["n_lags"]
-    first = s["first_lag"] * width
+    s, c = comparison.summary.session, comparison.config
+    width, n_lags = 1000 * s.bin_width, s.n_lags
+    first = s.first_lag * width
     lags = f"a lag of {first:g}" if n_lags == 1 else f"lags of {first:g} to {first + (n_lags - 1) * width:g}"
-    counts = "Spikes were counted"
     extra = ["square roots of the counts were taken"] * c.sqrt
-    extra += [f"counts were smoothed with a causal half-Gaussian of {1000 * c.smooth:g} ms SD"] * bool(
-        c.smooth
-    )
+    extra += [f"counts were smoothed with a causal half-Gaussian of {1000 * c.smooth:g} ms SD"] * bool(c.smooth)
     if c.period:
-        extra.append(
-            f"only samples between {printable(c.period[0])} and {printable(c.period[1])} of a trial were used"
-        )
+        extra.append(f"only samples between {printable(c.period[0])} and {printable(c.period[1])} of a trial were used")
     more = f" {_join(extra).capitalize()}." if extra else ""
-    dropped = sum(n for _, n in s["dropped"])
+    dropped = sum(dict(s.dropped).values())
     return (
-        f"Features. {counts} in bins of {width:g} ms. A sample consists of the counts of all channels in "
-        f"{_plural(n_lags, 'bin')}, at {lags} ms (positive: "
-        f"spikes precede the target), that is {s['n_channels'] * n_lags:,} features. No window crosses the "
-        f"edge of a trial or a gap in the recording. {s['n_samples']:,} samples were used; {dropped:,} bins "
+        f"Features. Spikes were counted in bins of {width:g} ms. A sample consists of the counts of all channels "
+        f"in {count_of(n_lags, 'bin')}, at {lags} ms (positive: "
+        f"spikes precede the target), that is {s.n_channels * n_lags:,} features. No window crosses the "
+        f"edge of a trial or a gap in the recording. {s.n_samples:,} samples were used; {dropped:,} bins "
         f"were not.{more}"
     )
 
@@ -116,12 +98,8 @@ def _selection(comparison: Comparison) -> str:
     if not names:
         return ""
     described = [_describe_selector(name) for name in names]
-    reference = comparison.summary["reference"]
-    own = (
-        f" {name_method(reference)} is the method that the others are compared with."
-        if reference in names
-        else ""
-    )
+    reference = comparison.summary.reference
+    own = f" {name_method(reference)} is the method that the others are compared with." if reference in names else ""
     k, beta = comparison.config.n_neighbors, comparison.config.beta
     fixed = [f"k = {k}"] * (k != "auto") + [f"β = {beta}"] * (beta != "auto")
     chosen = _join(["n", *["k"] * (k == "auto"), *["β"] * (beta == "auto")])
@@ -153,51 +131,48 @@ def _describe_selector(name: str) -> str:
 
 
 def _folds(comparison: Comparison) -> str:
-    s, c, audit = comparison.summary["session"], comparison.config, comparison.summary["audit"]
-    unit = {
+    c, audit = comparison.config, comparison.summary.audit
+    parts = {
         "trials": "whole trials",
         "blocks": "contiguous blocks of time",
         "shuffled": "shuffled single bins, which leak between training and test",
-    }[s["kind"]]
+    }[comparison.summary.session.kind]
     again = f", repeated {c.n_repeats} times with another order" if c.n_repeats > 1 else ""
     verdict = (
         "an audit found no training sample that shares raw data with a test sample"
-        if audit["passed"]
-        else f"an audit found {audit['n_overlaps']:,} pairs of training and test samples that share raw data"
+        if audit.passed
+        else f"an audit found {audit.n_overlaps:,} pairs of training and test samples that share raw data"
     )
     return (
-        f"Cross-validation. {c.n_splits} folds of {unit}{again}; training samples whose window overlaps a "
+        f"Cross-validation. {c.n_splits} folds of {parts}{again}; training samples whose window overlaps a "
         f"test window were left out, and {verdict}. Ranking, scaling and every choice were made on the "
         "training part alone. All methods saw the same folds."
     )
 
 
 def _scoring(comparison: Comparison) -> str:
-    metric = comparison.summary["metric"]
-    name = (
-        "the share of correctly decoded samples"
-        if metric == "accuracy"
-        else "R² = 1 − MSE/variance of the test samples"
-    )
+    name, over = {
+        "accuracy": ("the share of correctly decoded samples", "folds"),
+        "r2": ("R² = 1 − MSE/variance of the test samples", "folds and outputs"),
+    }[comparison.summary.score]
     text = (
-        f"Statistics. Performance is {name}, the mean over "
-        f"{'folds' if metric == 'accuracy' else 'folds and outputs'}. Intervals are 95 % and allow for "
+        f"Statistics. Performance is {name}, the mean over {over}. Intervals are 95 % and allow for "
         f"overlapping training sets {cite(WORKS['nadeau2003'])}."
     )
-    if comparison.summary["tests"]:
+    if comparison.summary.tests:
         works = cite(WORKS["nadeau2003"], WORKS["holm1979"])
         text += f" Methods were compared by paired corrected t-tests with Holm's correction {works}."
-    if comparison.summary["stability"]:
+    if comparison.summary.stability:
         text += f" Agreement of the selected sets between folds is Nogueira's index {cite(WORKS['nogueira2018'])}."
     return text
 
 
 def _null(comparison: Comparison) -> str:
-    nulls = comparison.summary["null"]
+    nulls = comparison.summary.null
     if not nulls:
         return ""
-    n = max(len(null["values"]) for null in nulls)
-    shifts = [abs(s) for null in nulls for s in null["shifts"]]
+    n = max(len(null.values) for null in nulls)
+    shifts = [abs(s) for null in nulls for s in null.shifts]
     least, most = (f"{shift:.1f}" for shift in (min(shifts, default=0), max(shifts, default=0)))
     span = f" by {least if least == most else f'{least} to {most}'} s" if shifts else ""
     return (
@@ -207,15 +182,7 @@ def _null(comparison: Comparison) -> str:
 
 
 def _software(comparison: Comparison) -> str:
-    p = comparison.summary["provenance"]
-    some = [
-        f"{name} {p['versions'][name]}"
-        for name in ("numpy", "scipy", "scikit-learn", "numba")
-        if name in p["versions"]
-    ]
-    return (
-        f"Software. neurofs {p['version']} with Python {p['python']}"
-        + (f", {', '.join(some)}" if some else "")
-        + f"; "
-        f"seed {p['seed']}."
-    )
+    p = comparison.summary.provenance
+    used = [name for name in ("numpy", "scipy", "scikit-learn", "numba") if name in p.versions]
+    libraries = "".join(f", {name} {p.versions[name]}" for name in used)
+    return f"Software. neurofs {p.version} with Python {p.python}{libraries}; seed {p.seed}."

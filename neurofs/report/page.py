@@ -6,8 +6,6 @@ it. Names from files are hostile text: jinja2 escapes them, JSON escapes markup,
 Content-Security-Policy allows no script or style but those whose hash it states.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import math
@@ -21,19 +19,19 @@ import jinja2
 
 from neurofs import __version__
 from neurofs.comparison.comparison import Comparison, read
-from neurofs.comparison.names import name_method
 from neurofs.comparison.session import fill_session
-from neurofs.comparison.summary import Estimate, Summary
+from neurofs.comparison.summary import Estimate
+from neurofs.comparison.wording import format_estimate, format_number
 from neurofs.ground.errors import printable
 from neurofs.ground.files import write_atomically
+from neurofs.report.index import Claim, IndexEntry, make_index
 from neurofs.report.palette import Key, render_variables
 from neurofs.report.pictures import Picture, Table, render_panels, save_picture
 from neurofs.report.sections import PICTURES, make_sections
 from neurofs.report.svg import Styles
+from neurofs.report.verdict import describe_run, judge, list_numbers
 
-__all__ = ["render", "render_body", "render_index", "render_page", "save_figures", "write_report"]
-
-METRIC_TEXT = {
+SCORE_TEXT = {
     "r2": "R²: 1 is perfect, 0 is as good as knowing the mean, below 0 is worse than that.",
     "accuracy": "Accuracy: share of samples whose class is right; 1 is perfect.",
 }
@@ -41,28 +39,27 @@ METRIC_TEXT = {
 
 def render(comparison: Comparison) -> str:
     """Return the report of a comparison as one HTML document."""
-    comparison = replace(
-        comparison, session=fill_session(comparison.session, comparison.weights["channel"].values)
-    )
-    styles = Styles()
+    comparison, styles = _fill_session(comparison), Styles()
     sections = make_sections(comparison, lambda picture: show_picture(picture, styles))
     summary = comparison.summary
-    body = (
-        _environment()
-        .get_template("report.html")
-        .render(
-            session=summary["session"],
-            audit=summary["audit"],
-            headline=summary["headline"],
-            about=_describe_run(summary),
-            numbers=_list_numbers(summary),
-            metric_text=METRIC_TEXT[summary["metric"]],
-            verdict=_judge(summary),
-            sections=sections,
-        )
+    body = _render_template(
+        "report.html",
+        session=summary.session,
+        audit=summary.audit,
+        headline=summary.headline,
+        about=describe_run(summary.session),
+        numbers=list_numbers(summary.headline.numbers),
+        score_text=SCORE_TEXT[summary.score],
+        verdict=judge(summary),
+        sections=sections,
     )
     contents = [("headline", "Headline"), *((s.id, s.title) for s in sections)]
-    return render_page(printable(summary["session"]["name"]), body, styles, contents)
+    return render_page(printable(summary.session.name), body, styles, contents)
+
+
+def _fill_session(comparison: Comparison) -> Comparison:
+    session = fill_session(comparison.session, comparison.weights["channel"].values)
+    return replace(comparison, session=session)
 
 
 def write_report(folder: str | Path) -> Path:
@@ -73,28 +70,27 @@ def write_report(folder: str | Path) -> Path:
 
 def save_figures(comparison: Comparison, folder: str | Path, kind: str) -> list[Path]:
     """Write all figures as files for a paper: pdf, svg or png."""
-    comparison = replace(
-        comparison, session=fill_session(comparison.session, comparison.weights["channel"].values)
-    )
+    comparison = _fill_session(comparison)
     pictures = [picture for draw in PICTURES if (picture := draw(comparison)) is not None]
     return [save_picture(picture, Path(folder), kind) for picture in pictures]
 
 
-def render_index(entries: Iterable[dict[str, Any]], claims: Iterable[dict[str, Any]] = ()) -> str:
-    """Return the index page of many runs; see `report.index`."""
-    from neurofs.report.index import make_index
-
+def render_index(entries: Iterable[IndexEntry], claims: Iterable[Claim] = ()) -> str:
+    """Return the index page of many runs, with the published claims that were checked on them."""
     styles = Styles()
     context = make_index(list(entries), list(claims), lambda picture: show_picture(picture, styles))
-    body = _environment().get_template("index.html").render(**context)
-    return render_page(context["title"], body, styles, context["contents"])
+    return render_page(context["title"], _render_template("index.html", **context), styles, context["contents"])
 
 
 # The page
 
 
 def render_page(title: str, body: str, styles: Styles, contents: list[tuple[str, str]]) -> str:
-    """Return a whole page, with a policy that admits its own style and script alone."""
+    """Return a whole page, with a policy that admits its own style and script alone.
+
+    `body` is HTML and must have escaped what comes from files; `styles` are its own rules beside those of the
+    report, and `contents` lists its sections as (id, title).
+    """
     templates = Path(__file__).parent / "templates"
     css = render_variables() + (templates / "report.css").read_text(encoding="utf-8") + styles.render()
     js = (templates / "report.js").read_text(encoding="utf-8")
@@ -102,15 +98,18 @@ def render_page(title: str, body: str, styles: Styles, contents: list[tuple[str,
         f"default-src 'none'; script-src '{_hash(js)}'; style-src '{_hash(css)}'; img-src data:; base-uri "
         "'none'; form-action 'none'"
     )
-    page = _environment().get_template("page.html")
-    return page.render(
-        title=title, body=body, css=css, js=js, policy=policy, contents=contents, version=__version__
+    return _render_template(
+        "page.html", title=title, body=body, css=css, js=js, policy=policy, contents=contents, version=__version__
     )
 
 
 def render_body(template: str, **context: Any) -> str:
     """Return the body of a page, made from the text of a template that another room brings along."""
     return _environment().from_string(template).render(**context)
+
+
+def _render_template(name: str, **context: Any) -> str:
+    return _environment().get_template(name).render(**context)
 
 
 def _hash(text: str) -> str:
@@ -140,16 +139,6 @@ def _show_long(text: object) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
 
 
-def format_number(value: float, digits: int = 3) -> str:
-    """Return a number for people, with so many decimals; very small ones keep two digits.
-
-    >>> format_number(0.83456), format_number(0.00042), format_number(1234, 0), format_number(-15.25, 1)
-    ('0.835', '0.00042', '1,234', '−15.2')
-    """
-    small = value and abs(value) < 10**-digits
-    return (f"{value:.2g}" if small else f"{value:,.{digits}f}").replace("-", "−")
-
-
 def show_table(table: Table) -> dict[str, Any]:
     """Return a table as the template shows it: each column in one format, the exact value beside each number."""
     columns = [[row[i] for row in table.rows] for i in range(len(table.columns))]
@@ -163,7 +152,7 @@ def show_table(table: Table) -> dict[str, Any]:
 
 
 def _show_column(cells: list[Any], digits: int) -> list[dict[str, Any]]:
-    numbers = [c["mean"] if isinstance(c, Estimate) else c for c in cells]
+    numbers = [c.mean if isinstance(c, Estimate) else c for c in cells]
     known = [n for n in numbers if isinstance(n, int | float) and math.isfinite(n)]
     digits = 0 if all(float(n).is_integer() for n in known) else digits
     kind = "num" if known else "text"
@@ -175,9 +164,8 @@ def _show_cell(cell: Any, number: Any, digits: int, kind: str) -> dict[str, Any]
         return {"text": _show_long(number), "value": None, "kind": "text"}
     if number is None or not math.isfinite(number):
         return {"text": None, "value": None, "kind": kind}
-    text = format_number(number, digits)
-    if isinstance(cell, Estimate) and cell["low"] is not None:
-        text += f" ({format_number(cell['low'], digits)} to {format_number(cell['high'], digits)})"
+    is_estimate = isinstance(cell, Estimate)
+    text = format_estimate(cell, digits, digits) if is_estimate else format_number(number, digits)
     return {"text": text, "value": number, "kind": "num"}
 
 
@@ -189,7 +177,6 @@ def show_picture(picture: Picture, styles: Styles) -> dict[str, Any]:
     ]
     return {
         "name": picture.name,
-        "title": picture.title,
         "caption": picture.caption,
         "numbers": picture.numbers,
         "panels": panels,
@@ -224,85 +211,4 @@ def show_key(key: Key, styles: Styles) -> dict[str, Any]:
     crossed = key.marker not in MARKERS
     marker = f"fill: none; stroke: {key.color}; stroke-width: 1.6" if crossed else f"fill: {key.color}"
     path = MARKERS.get(key.marker, _CROSS) if key.marker else ""
-    return {
-        "label": key.label,
-        "line_class": line,
-        "marker_path": path,
-        "marker_class": styles.name_of(marker),
-    }
-
-
-# The headline
-
-
-def _describe_run(summary: Summary) -> str:
-    s = summary["session"]
-    outputs = ", ".join(
-        printable(o["name"]) + (f" ({printable(o['unit'])})" if o["unit"] else "") for o in s["outputs"]
-    )
-    trials = f"{s['n_trials']} trials, " if s["n_trials"] else ""
-    lags = "1 lag" if s["n_lags"] == 1 else f"{s['n_lags']} lags"
-    return (
-        f"{s['n_channels']} channels × {lags} of {1000 * s['bin_width']:g} ms; "
-        f"{trials}{s['n_samples']:,} samples in {s['duration']:.0f} s. Target: {outputs}."
-    )
-
-
-def _list_numbers(summary: Summary) -> list[dict[str, Any]]:
-    """Return the numbers of the headline in order; the best pipeline only if it is not the reference itself."""
-    numbers = summary["headline"]["numbers"]
-    keys = ["reference", "best", "all", "rival", "chance"]
-    if (numbers.get("best") or {}).get("method") == (numbers.get("reference") or {}).get("method"):
-        keys.remove("best")
-    return [_show_number(key, numbers.get(key)) for key in keys]
-
-
-def _show_number(key: str, number: dict[str, Any] | None) -> dict[str, Any]:
-    """Return a number with what it is."""
-    if number is None:
-        label = {"all": "All features", "rival": "Best rival", "chance": "Chance"}.get(key, key)
-        return {"key": key, "label": label, "mean": None, "low": None, "high": None, "detail": "not run"}
-    if key == "chance":
-        limit = f"; 95 % of them below {format_number(number['high'])}" if number["high"] is not None else ""
-        return {**number, "key": key, "low": None, "detail": f"mean of shifted targets{limit}"}
-    n = f"{number['n']:g} features" if number.get("n") is not None else ""
-    detail = ", ".join(part for part in (name_method(number["method"]), n) if part)
-    return {**number, "key": key, "detail": detail}
-
-
-def _judge(summary: Summary) -> list[dict[str, str]]:
-    """Return the verdict on the data: audit, null control, warnings."""
-    audit = summary["audit"]
-    n_folds = len(audit["folds"])
-    kind = {"trials": "whole trials", "blocks": "contiguous blocks", "shuffled": "shuffled bins"}[
-        summary["session"]["kind"]
-    ]
-    if audit["passed"]:
-        text = f"No training sample shares raw data with a test sample, in any of {n_folds} folds of {kind}."
-        items = [{"kind": "pass", "title": "Audit passed.", "text": text}]
-    else:
-        text = f"{audit['n_overlaps']:,} pairs of training and test samples share raw data ({kind})."
-        items = [{"kind": "fail", "title": "Audit failed.", "text": text}]
-    items.append(_judge_null(summary["null"]))
-    items += [{"kind": "warn", "title": "Warning.", "text": w} for w in summary["session"]["warnings"]]
-    if not summary["session"]["warnings"]:
-        items.append({"kind": "pass", "title": "No warnings.", "text": "Nothing in the file looked wrong."})
-    return items
-
-
-def _judge_null(nulls: list[dict[str, Any]]) -> dict[str, str]:
-    known = [n for n in nulls if n["p"] is not None]
-    if not known:
-        text = "The target was not shifted against the spikes, so that chance is not known."
-        return {"kind": "warn", "title": "No null control.", "text": text}
-    p, shifts = max(n["p"] for n in known), min(len(n["values"]) for n in known)
-    floor = ", the smallest that this many shifts can give" if p <= 1 / (shifts + 1) + 1e-12 else ""
-    each = " for the worst output" if len(known) > 1 else ""
-    if p <= 0.05:
-        text = f"p = {p:.2g}{each} against {shifts} shifted targets{floor}: this is not chance."
-        return {"kind": "pass", "title": "Null control passed.", "text": text}
-    if floor:
-        text = f"p = {p:.2g} against {shifts} shifted targets{floor}. Ask for 19 or more with --n-shifts."
-        return {"kind": "warn", "title": "Too few shifts.", "text": text}
-    text = f"p = {p:.2g}{each} against {shifts} shifted targets: this may be chance. Do not interpret the weights."
-    return {"kind": "fail", "title": "Null control failed.", "text": text}
+    return {"label": key.label, "line_class": line, "marker_path": path, "marker_class": styles.name_of(marker)}

@@ -4,26 +4,10 @@ Each color has a partner for dark pages; `THEME` maps the color that a figure is
 that stands for both.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
 from neurofs.comparison.names import find_method, name_method
-
-__all__ = [
-    "CHANCE",
-    "COLORS",
-    "INK",
-    "MUTED",
-    "PAPER",
-    "RULE",
-    "THEME",
-    "TRUE",
-    "Key",
-    "find_key",
-    "render_variables",
-]
 
 COLORS = {  # for light and for dark pages
     "ink": ("#1f2328", "#e6e9ec"),
@@ -43,6 +27,8 @@ COLORS = {  # for light and for dark pages
     "gray": ("#6b7178", "#9aa2aa"),
 }
 INK, MUTED, RULE, PAPER, TRUE = (COLORS[name][0] for name in ("ink", "muted", "rule", "paper", "true"))
+BLUE, VERMILION = COLORS["blue"][0], COLORS["vermilion"][0]
+"""Accents of figures that show no method."""
 
 THEME = {light: f"--c{i}" for i, (light, _) in enumerate(COLORS.values())}
 """CSS variable of each color that figures are drawn in."""

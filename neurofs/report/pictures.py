@@ -1,10 +1,8 @@
 """`Picture`: a figure of the report, on its page panel by panel, or as one file for a paper.
 
-A picture is data: a name, a caption that says how to read it, a legend, and panels that know how to draw
-themselves on axes. `render_panels` makes inline SVG of them, `save_picture` one PDF, SVG or PNG.
+A picture is data: a name, a caption (`report.captions`), a legend, and panels that know how to draw themselves
+on axes. `render_panels` makes inline SVG of them, `save_picture` one PDF, SVG or PNG.
 """
-
-from __future__ import annotations
 
 import io
 from collections.abc import Callable, Sequence
@@ -13,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from neurofs.ground.errors import printable
 from neurofs.ground.files import write_atomically
+from neurofs.report.captions import Caption
 from neurofs.report.palette import INK, MUTED, PAPER, Key
 from neurofs.report.svg import Styles, to_svg
-
-__all__ = ["STYLE", "Panel", "Picture", "Table", "render_panels", "save_picture", "use_log_n"]
 
 STYLE: Any = {
     "font.size": 8.5,
@@ -76,8 +74,7 @@ class Picture:
     """A figure of the report; `numbers` is the same as a table."""
 
     name: str
-    title: str
-    caption: str
+    caption: Caption
     panels: Sequence[Panel]
     legend: Sequence[Key] = ()
     numbers: Table | None = None
@@ -144,6 +141,13 @@ def _lay_out(panels: Sequence[Panel], widest: float = 10.0) -> list[list[Panel]]
 
 def _handle(key: Key) -> Line2D:
     return Line2D([], [], color=key.color, marker=key.marker or "none", ls=key.line, label=key.label)
+
+
+def shade(values: np.ndarray) -> np.ndarray:
+    """Return an image of black (rows, columns, 4) that is as opaque as the values, which lie between 0 and 1."""
+    image = np.zeros((*values.shape, 4))
+    image[..., 3] = np.clip(np.nan_to_num(values), 0, 1)
+    return image
 
 
 def use_log_n(axes: Any, largest: int) -> None:

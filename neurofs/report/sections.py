@@ -1,27 +1,22 @@
-"""The sections of a report, as data: a title, one sentence of reading help, and blocks in order.
+"""The sections of a report, as data: a title, and blocks in order.
 
 A block is a dictionary whose `what` names how the template shows it: a picture, a table, a note, or a part with
 a template of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import xarray as xr
+
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.names import name_method
+from neurofs.comparison.summary import PairedTest, SessionFacts, Summary
 from neurofs.ground.config import given_options, render_toml
 from neurofs.ground.errors import printable
 from neurofs.report.data import encode_json, pack_maps, pack_traces
-from neurofs.report.feature_maps import (
-    count_channels,
-    describe_channels,
-    find_n,
-    list_selectors,
-    share_by_kind,
-)
+from neurofs.report.feature_maps import count_channels, describe_channels, find_n, list_selectors, share_by_kind
 from neurofs.report.figures.maps import draw_lags, draw_positions, draw_top_maps, draw_weight_maps
 from neurofs.report.figures.scores import (
     draw_confusion,
@@ -32,13 +27,10 @@ from neurofs.report.figures.scores import (
     draw_wins,
 )
 from neurofs.report.figures.session import draw_plane, draw_raster, draw_rates, draw_traces, draw_trials
-from neurofs.report.glossary import GLOSSARY
 from neurofs.report.methods_text import write_bibtex, write_methods
 from neurofs.report.palette import find_key
 from neurofs.report.pictures import Picture, Table
 from neurofs.report.traces import get_traces
-
-__all__ = ["PICTURES", "Section", "make_sections"]
 
 Block = dict[str, Any]
 Draw = Callable[[Picture], Any]
@@ -62,6 +54,25 @@ PICTURES: tuple[Callable[[Comparison], Picture | None], ...] = (
 )
 """All figures, in the order of the report."""
 
+CHANNEL_COLUMNS = {
+    "channel": "channel",
+    "electrode": "electrode",
+    "kind": "kind",
+    "weight": "weight",
+    "best_lag": "best lag (ms)",
+    "stability": "stability",
+    "rate": "rate (Hz)",
+    "fano": "Fano factor",
+    "remarks": "remarks",
+}
+"""Facts about a channel and their titles in the table of channels."""
+
+TABLED_SCORES = {
+    "r2": {"r2": "R²", "r": "r", "mse": "MSE", "fvaf": "FVAF"},
+    "accuracy": {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy"},
+}
+"""Scores in the table of methods and their titles, that of the session first."""
+
 
 @dataclass(frozen=True)
 class Section:
@@ -69,33 +80,36 @@ class Section:
 
     id: str
     title: str
-    lead: str
     blocks: list[Block]
 
 
 def make_sections(comparison: Comparison, draw: Draw) -> list[Section]:
     """Return all sections after the headline; `draw` turns a picture into what the template shows."""
     return [
-        Section("decoded", "Decoded against true", "", list(_decoded(comparison, draw))),
-        Section("features", "How many features are needed", "", list(_features(comparison, draw))),
-        Section("wins", "Who wins", "", list(_wins(comparison, draw))),
-        Section("map", "Which channels, at which lags", "", list(_map(comparison, draw))),
-        Section("channels", "Channels and lags", "", list(_channels(comparison, draw))),
-        Section("trust", "Stability and chance", "", list(_trust(comparison, draw))),
-        Section("quality", "Data quality", "", list(_quality(comparison, draw))),
-        Section("methods", "Methods and glossary", "", [_methods(comparison)]),
-        Section("provenance", "Provenance", "", [_provenance(comparison)]),
+        Section("decoded", "Decoded against true", list(_decoded(comparison, draw))),
+        Section("features", "How many features are needed", list(_features(comparison, draw))),
+        Section("wins", "Who wins", list(_wins(comparison, draw))),
+        Section("map", "Which channels, at which lags", list(_map(comparison, draw))),
+        Section("channels", "Channels and lags", list(_channels(comparison, draw))),
+        Section("trust", "Stability and chance", list(_trust(comparison, draw))),
+        Section("quality", "Data quality", list(_quality(comparison, draw))),
+        Section("methods", "Methods and glossary", [_methods(comparison)]),
+        Section("provenance", "Provenance", [_provenance(comparison)]),
     ]
 
 
 def _picture(picture: Picture | None, draw: Draw, missing: str) -> Block:
     if picture is None:
-        return {"what": "note", "text": missing, "missing": True}
+        return _note(missing, missing=True)
     return {"what": "picture", "item": draw(picture), "static": False}
 
 
 def _note(text: str, missing: bool = False) -> Block:
     return {"what": "note", "text": text, "missing": missing}
+
+
+def _table(name: str, table: Table, sortable: bool = False) -> Block:
+    return {"what": "table", "item": table, "sortable": sortable, "id": f"{name}-table"}
 
 
 # Decoded against true
@@ -118,9 +132,7 @@ def _decoded(comparison: Comparison, draw: Draw) -> Iterator[Block]:
             "predictions.nc."
         )
     if traces.classes:
-        yield _note(
-            "The target has classes: how often each is taken for another is in the confusion matrix below."
-        )
+        yield _note("The target has classes: how often each is taken for another is in the confusion matrix below.")
     elif len(traces.outputs) == 2:
         yield _picture(draw_plane(comparison), draw, "") | {"static": True}
     else:
@@ -133,71 +145,55 @@ def _decoded(comparison: Comparison, draw: Draw) -> Iterator[Block]:
 def _features(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     missing = "No curve: no selector ranked the features."
     yield _picture(draw_curves(comparison), draw, missing)
-    yield {"what": "table", "item": _method_table(comparison), "sortable": True, "id": "methods-table"}
+    yield _table("methods", _tabulate_methods(comparison.summary), sortable=True)
     yield _note(
         "Every method at its own choice of n (the median over folds is shown), made inside the training "
         "part. Weighted: folds in which the choice was to weigh distances. p and lost folds compare with "
-        f"{name_method(comparison.summary['reference'])}, on the same folds."
+        f"{name_method(comparison.summary.reference)}, on the same folds."
     )
     yield from _note_failed(comparison)
 
 
 def _note_failed(comparison: Comparison) -> Iterator[Block]:
-    metric = comparison.summary["metric"]
-    empty = [m["method"] for m in comparison.summary["methods"] if m["pooled"][metric]["mean"] is None]
-    absent = [
-        s
-        for s in comparison.config.selectors
-        if s not in {m["selector"] for m in comparison.summary["methods"]}
-    ]
-    if empty:
-        yield _note(f"No score could be computed for {', '.join(map(name_method, empty))}.", missing=True)
-    if absent:
-        yield _note(
-            f"No result of {', '.join(map(name_method, absent))}: the run did not finish them.", missing=True
-        )
-
-
-def _method_table(comparison: Comparison) -> Table:
-    """Return one row per method: pooled scores with intervals, n, and the test against the reference."""
     summary = comparison.summary
-    discrete = summary["metric"] == "accuracy"
-    scores = ("accuracy", "balanced_accuracy") if discrete else ("r2", "r", "mse", "fvaf")
-    titles = {
-        "accuracy": "accuracy",
-        "balanced_accuracy": "balanced accuracy",
-        "r2": "R²",
-        "r": "r",
-        "mse": "MSE",
-        "fvaf": "FVAF",
-    }
-    single = len(summary["session"]["outputs"]) == 1
-    tests = {t["method"]: t for t in summary["tests"] if t["output"] == "pooled" or single}
+    done = {m.selector for m in summary.methods}
+    empty = [name_method(m.method) for m in summary.methods if m.pooled.of(summary.score).mean is None]
+    absent = [name_method(s) for s in comparison.config.selectors if s not in done]
+    if empty:
+        yield _note(f"No score could be computed for {', '.join(empty)}.", missing=True)
+    if absent:
+        yield _note(f"No result of {', '.join(absent)}: the run did not finish them.", missing=True)
+
+
+def _tabulate_methods(summary: Summary) -> Table:
+    """Return one row per method: pooled scores with intervals, n, and the test against the reference."""
+    first, *others = TABLED_SCORES[summary.score]
+    tests = summary.tests_by_method
     rows = [
         (
-            name_method(m["method"]),
-            m["pooled"][scores[0]],
-            *(m["pooled"][score]["mean"] for score in scores[1:]),
-            m["n"]["median"],
-            100 * m["weighted"],
-            tests.get(m["method"], {}).get("p_holm"),
-            _as_percent(tests.get(m["method"], {}).get("wins")),
+            name_method(m.method),
+            m.pooled.of(first),
+            *(m.pooled.of(score).mean for score in others),
+            m.n.median,
+            100 * m.weighted,
+            *_list_test(tests.get(m.method)),
         )
-        for m in summary["methods"]
+        for m in summary.methods
     ]
-    columns = ("method", *(titles[s] for s in scores), "n", "weighted (%)", "p (Holm)", "lost (%)")
+    titles = TABLED_SCORES[summary.score].values()
     caption = "All methods, best first: mean over folds and outputs; 95 % interval of the first score"
-    return Table(caption, columns, rows)
+    return Table(caption, ("method", *titles, "n", "weighted (%)", "p (Holm)", "lost (%)"), rows)
 
 
-def _as_percent(share: float | None) -> float | None:
-    return None if share is None else 100 * share
+def _list_test(test: PairedTest | None) -> tuple[float | None, float | None]:
+    """Return the p-value of a test, and the percentage of folds that the method loses."""
+    if test is None:
+        return None, None
+    return test.p_holm, None if test.wins is None else 100 * test.wins
 
 
 def _wins(comparison: Comparison, draw: Draw) -> Iterator[Block]:
-    yield _picture(
-        draw_wins(comparison), draw, "No winning percentages: there is no rival that ranks features."
-    )
+    yield _picture(draw_wins(comparison), draw, "No winning percentages: there is no rival that ranks features.")
     yield _picture(
         draw_weighting(comparison),
         draw,
@@ -223,44 +219,26 @@ def _map(comparison: Comparison, draw: Draw) -> Iterator[Block]:
         counts.append(("all channels", comparison.weights.sizes["channel"], None, *by_kind["all channels"]))
     columns = ("selector", "channels", "lags of each", *(f"{kind} (%)" for kind in kinds))
     caption = f"Where the best {n} features come from; mean over folds and outputs"
-    yield {
-        "what": "table",
-        "item": Table(caption, columns, counts, 1),
-        "sortable": False,
-        "id": "kinds-table",
-    }
+    yield _table("kinds", Table(caption, columns, counts, 1))
     if kinds:
         yield _note("A kind whose share is above its share of all channels is preferred by the selector.")
 
 
 def _channels(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     records = describe_channels(comparison)
-    columns = {
-        "channel": "channel",
-        "electrode": "electrode",
-        "kind": "kind",
-        "weight": "weight",
-        "best_lag": "best lag (ms)",
-        "stability": "stability",
-        "rate": "rate (Hz)",
-        "fano": "Fano factor",
-        "remarks": "remarks",
-    }
-    used = [key for key in columns if any(record[key] not in ("", None) for record in records)]
+    used = [key for key in CHANNEL_COLUMNS if any(record[key] not in ("", None) for record in records)]
     names = list_selectors(comparison)
     by = find_key(names[0]).label if names else "no selector"
     rows = [tuple(record[key] for key in used) for record in records]
-    table = Table(f"Channels, by weight of {by}", [columns[key] for key in used], rows)
-    yield {"what": "table", "item": table, "sortable": True, "id": "channels-table"}
+    columns = [CHANNEL_COLUMNS[key] for key in used]
+    yield _table("channels", Table(f"Channels, by weight of {by}", columns, rows), sortable=True)
     yield _note(
         f"Weight by {by}: summed over lags, mean over folds and outputs. Stability: share of folds and "
         f"outputs in which the channel is among the best {find_n(comparison)} features at any lag. Click a "
         "column to sort."
     )
     yield _picture(
-        draw_lags(comparison),
-        draw,
-        "No lag profile: there is only one lag, or no selector ranked the features.",
+        draw_lags(comparison), draw, "No lag profile: there is only one lag, or no selector ranked the features."
     )
     yield _picture(
         draw_positions(comparison), draw, "No map of the array: the file does not say where the channels are."
@@ -273,21 +251,13 @@ def _trust(comparison: Comparison, draw: Draw) -> Iterator[Block]:
         draw,
         "No stability: it takes two folds or more, and a selector that leaves features out.",
     )
-    missing = (
-        "No null control was run (n_shifts = 0): chance is not known. Do not publish the scores without it."
-    )
+    missing = "No null control was run (n_shifts = 0): chance is not known. Do not publish the scores without it."
     yield _picture(draw_null(comparison), draw, missing)
-    if comparison.summary["metric"] == "accuracy":
+    if comparison.summary.score == "accuracy":
         yield _picture(draw_confusion(comparison), draw, "No confusion matrix.")
-    folds = comparison.summary["audit"]["folds"]
-    rows = [(f["repeat"], f["fold"], f["n_train"], f["n_test"], f["n_overlaps"]) for f in folds]
+    rows = [(f.repeat, f.fold, f.n_train, f.n_test, f.n_overlaps) for f in comparison.summary.audit.folds]
     columns = ("repeat", "fold", "training samples", "test samples", "pairs that share data")
-    yield {
-        "what": "table",
-        "item": Table("Overlap audit of every fold", columns, rows),
-        "sortable": False,
-        "id": "audit-table",
-    }
+    yield _table("audit", Table("Overlap audit of every fold", columns, rows))
 
 
 # Data quality
@@ -297,24 +267,11 @@ def _quality(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     yield _picture(draw_rates(comparison), draw, "")
     for text in _describe_quality(comparison):
         yield _note(text)
-    yield {"what": "table", "item": _dropped_table(comparison), "sortable": False, "id": "dropped-table"}
-    gaps = comparison.session
-    if gaps.sizes.get("gap"):
-        rows = [
-            (float(a), float(b), float(b - a))
-            for a, b in zip(gaps["gap_start"].values, gaps["gap_stop"].values, strict=True)
-        ]
-        yield {
-            "what": "table",
-            "item": Table("Gaps in the recording (s)", ("from", "to", "length"), rows),
-            "sortable": False,
-            "id": "gaps-table",
-        }
-    else:
-        yield _note("No gaps in the recording.")
+    yield _table("dropped", _tabulate_bins(comparison.summary.session))
+    yield _list_gaps(comparison.session)
     yield _picture(draw_trials(comparison), draw, "The session has no trials.")
     yield _picture(draw_raster(comparison), draw, "No raster: no moment of movement onset was found.")
-    notes = comparison.summary["session"]["notes"]
+    notes = comparison.summary.session.notes
     if notes:
         yield _note("Read as: " + "; ".join(printable(note) for note in notes) + ".")
 
@@ -326,64 +283,52 @@ def _describe_quality(comparison: Comparison) -> Iterator[str]:
         found = [printable(n) for n in names[session[key].values.astype(bool)]]
         yield f"{title}: {len(found)} of {len(names)} channels" + (f" ({_some(found)})." if found else ".")
     twins = [
-        f"{printable(n)} = {printable(t)}"
-        for n, t in zip(names, session["duplicate_of"].values, strict=True)
-        if t
+        f"{printable(n)} = {printable(t)}" for n, t in zip(names, session["duplicate_of"].values, strict=True) if t
     ]
-    yield f"Channels with exactly the same spikes as another: {len(twins)}" + (
-        f" ({_some(twins)})." if twins else "."
-    )
+    yield f"Channels with exactly the same spikes as another: {len(twins)}" + (f" ({_some(twins)})." if twins else ".")
 
 
 def _some(names: list[str], most: int = 40) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _dropped_table(comparison: Comparison) -> Table:
-    session = comparison.summary["session"]
+def _tabulate_bins(session: SessionFacts) -> Table:
     reasons = {
         "window": "the window reaches beyond the trial or into a gap",
         "target": "the target is missing",
         "period": "outside the chosen period",
         "step": "between the chosen steps",
     }
-    rows = [(reasons.get(why, why), n) for why, n in session["dropped"].items()]
-    return Table(
-        "What became of the bins",
-        ("bins", "number"),
-        [("used as samples", session["n_samples"]), *rows],
-        digits=0,
-    )
+    rows = [("used as samples", session.n_samples), *((reasons[why], n) for why, n in session.dropped)]
+    return Table("What became of the bins", ("bins", "number"), rows, digits=0)
+
+
+def _list_gaps(session: xr.Dataset) -> Block:
+    starts, stops = session["gap_start"].values, session["gap_stop"].values
+    rows = [(float(a), float(b), float(b - a)) for a, b in zip(starts, stops, strict=True)]
+    if not rows:
+        return _note("No gaps in the recording.")
+    return _table("gaps", Table("Gaps in the recording (s)", ("from", "to", "length"), rows))
 
 
 # Methods and provenance
 
 
 def _methods(comparison: Comparison) -> Block:
-    return {
-        "what": "methods",
-        "text": write_methods(comparison),
-        "bibtex": write_bibtex(comparison),
-        "glossary": GLOSSARY,
-    }
+    return {"what": "methods", "text": write_methods(comparison), "bibtex": write_bibtex(comparison)}
 
 
 def _provenance(comparison: Comparison) -> Block:
-    p = comparison.summary["provenance"]
-    facts: list[tuple[str, Any]] = [
-        ("command", p["command"] or "called from Python"),
-        ("seed", str(p["seed"])),
-    ]
+    p = comparison.summary.provenance
+    facts: list[tuple[str, str | None]] = [("command", p.command or "called from Python"), ("seed", str(p.seed))]
     facts += [
-        (f"input {i}" if i else "input", f"{f['path']}, SHA-256 {f['sha256']}")
-        for i, f in enumerate(p["inputs"])
+        (f"input {i}" if i else "input", f"{file.path}, SHA-256 {file.sha256}") for i, file in enumerate(p.inputs)
     ]
-    facts += [("neurofs", p["version"] + (f", git {p['git']}" if p.get("git") else ""))]
-    facts += [("Python", p["python"]), ("platform", p["platform"])]
-    facts += [(name, version) for name, version in p["versions"].items()]
-    facts += [(key, str(p[key])) for key in ("started", "finished", "threads") if p.get(key) is not None]
-    facts += [("time taken", f"{p['seconds']:.1f} s")] if p.get("seconds") is not None else []
-    facts += [("peak memory", f"{p['peak_memory'] / 1e6:.0f} MB")] if p.get("peak_memory") else []
+    facts += [("neurofs", p.version + (f", git {p.git}" if p.git else ""))]
+    facts += [("Python", p.python), ("platform", p.platform), *p.versions.items()]
+    facts += [("finished", p.finished), ("threads", str(p.threads))]
+    facts += [("time taken", f"{p.seconds:.1f} s")] if p.seconds is not None else []
+    facts += [("peak memory", f"{p.peak_memory / 1e6:.0f} MB")] if p.peak_memory else []
     return {
         "what": "provenance",
         "facts": Table("How these numbers came about", ("what", "value"), facts),

@@ -5,16 +5,12 @@ the page's variables (so that figures follow light and dark), and collects the r
 Text stays text, in the font of the page.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import xml.etree.ElementTree as ET
 from typing import Any
 
 from neurofs.report.palette import THEME
-
-__all__ = ["Styles", "to_svg"]
 
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _NUMBER = re.compile(r"-?\d+\.\d+")
@@ -78,9 +74,7 @@ def _clean(element: ET.Element, styles: Styles, prefix: str) -> None:
     for name in ("d", "x", "y", "transform", "points"):
         if name in element.attrib:
             element.set(name, _shorten(element.attrib[name]))
-    if element.get("transform", "").startswith("rotate(0 ") or element.get("transform", "").startswith(
-        "rotate(-0 "
-    ):
+    if element.get("transform", "").startswith("rotate(0 ") or element.get("transform", "").startswith("rotate(-0 "):
         del element.attrib["transform"]
     for child in element:
         _clean(child, styles, prefix)

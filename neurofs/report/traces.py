@@ -1,14 +1,10 @@
 """`Traces`: decoded beside true targets, in the order of time, for drawing and for the viewer of the report."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 
 from neurofs.comparison.comparison import Comparison
-
-__all__ = ["Traces", "find_path", "find_stretch", "get_traces"]
 
 MAX_METHODS, MAX_ROWS = 4, 20_000
 
@@ -58,9 +54,9 @@ def get_traces(comparison: Comparison) -> Traces | None:
         sd=kept["predicted_sd"].transpose(*dims).values.astype(float) if "predicted_sd" in kept else None,
         methods=methods,
         outputs=[str(o) for o in kept["output"].values],
-        units=[str(o["unit"]) for o in comparison.summary["session"]["outputs"]],
-        classes=[str(c) for c in comparison.summary["session"]["classes"]],
-        interval=_find_interval(kept["time"].values, float(comparison.summary["session"]["bin_width"])),
+        units=[o.unit for o in comparison.summary.session.outputs],
+        classes=comparison.summary.session.classes,
+        interval=_find_interval(kept["time"].values, comparison.summary.session.bin_width),
         n_left_out=max(0, table.sizes["time"] - MAX_ROWS),
     )
 
@@ -75,8 +71,8 @@ def _choose_methods(comparison: Comparison) -> list[str]:
     table = comparison.predictions
     done = np.isfinite(table["predicted"].values).any(axis=(1, 2, 3)) if table.sizes["time"] else []
     known = [str(m) for m, d in zip(table["method"].values, done, strict=False) if d]
-    wished = [comparison.summary["headline"]["method"], comparison.summary["reference"]]
-    wished += [m["method"] for m in comparison.summary["methods"]]
+    wished = [comparison.summary.headline.method, comparison.summary.reference]
+    wished += [m.method for m in comparison.summary.methods]
     return [m for m in dict.fromkeys(wished) if m in known][:MAX_METHODS]
 
 
@@ -85,9 +81,7 @@ def find_stretch(traces: Traces, seconds: float) -> slice:
     known = np.flatnonzero(np.isfinite(traces.predicted[0]).all(axis=0))
     first = int(known[0]) if len(known) else 0
     stop = int(np.searchsorted(traces.time, traces.time[first] + seconds))
-    while (
-        stop < len(traces.time) and traces.trial[stop] >= 0 and traces.trial[stop] == traces.trial[stop - 1]
-    ):
+    while stop < len(traces.time) and traces.trial[stop] >= 0 and traces.trial[stop] == traces.trial[stop - 1]:
         stop += 1
     return slice(first, max(stop, first + 1))
 

@@ -6,8 +6,6 @@ to the workers once; if the last worker that had it is lost, it is sent again, a
 with it.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import defaultdict
 from collections.abc import Iterable
@@ -21,8 +19,6 @@ from neurofs.ground.errors import InputError, UsageError, printable
 from neurofs.running.batch.config import ClusterOptions
 from neurofs.running.executors import Executor, Function, Job, Results
 from neurofs.running.worker import SINGLE_THREAD, Failure, Limits, Shared, Worker
-
-__all__ = ["Dask", "connect_dask", "make_cluster"]
 
 MAX_LOSSES = 5
 """A task that was lost this often, each time with another worker, is given up."""
@@ -80,9 +76,7 @@ class Dask(Executor):
                 self._sent.pop(next(iter(self._sent)))
             self._sent[job.shared.key] = self.client.scatter(job.shared.packed, broadcast=True, hash=False)
         sent = self._sent[job.shared.key]
-        return self.client.submit(
-            call_in_child, function, job.shared.key, sent, job.item, self.limits, pure=False
-        )
+        return self.client.submit(call_in_child, function, job.shared.key, sent, job.item, self.limits, pure=False)
 
     def _collect(self, function: Function, pending: dict[Any, Job], losses: dict[int, int]) -> Results:
         """Wait for at least one task; yield those that are done, and send those that were lost again."""

@@ -4,8 +4,6 @@ Events are appended, one JSON object per line, each with its time. A line that w
 closed when the file is opened again, and skipped by readers.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator
@@ -14,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from neurofs.ground.errors import InputError
-
-__all__ = ["EventLog", "append_line", "read_events", "write_log"]
 
 
 class EventLog:
@@ -44,9 +40,7 @@ def append_line(path: Path, text: str) -> None:
         with path.open("ab", buffering=0) as file:
             file.write((text + "\n").encode("utf-8"))
     except OSError as error:
-        raise InputError(
-            path, "a file that can be written", error.strerror, "Check space and rights."
-        ) from None
+        raise InputError(path, "a file that can be written", error.strerror, "Check space and rights.") from None
 
 
 def read_events(path: Path) -> Iterator[dict[str, Any]]:

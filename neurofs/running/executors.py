@@ -5,8 +5,6 @@ or with a `Failure`, as they are done, in any order. Jobs are taken from their i
 neither they nor their results pile up. What jobs share travels once to each worker.
 """
 
-from __future__ import annotations
-
 import queue
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -17,19 +15,7 @@ from typing import Any
 import joblib
 
 from neurofs.ground.errors import UsageError
-from neurofs.running.worker import Failure, Limits, Shared, Worker, attempt
-
-__all__ = [
-    "Executor",
-    "Failure",
-    "Job",
-    "Limits",
-    "Processes",
-    "Serial",
-    "Shared",
-    "count_jobs",
-    "make_executor",
-]
+from neurofs.running.worker import Limits, Shared, Worker, attempt
 
 Function = Callable[[Any, Any], Any]
 Results = Generator[tuple[Any, Any], None, None]
@@ -96,9 +82,7 @@ class Processes(Executor):
             idle.put(worker)
         threads = ThreadPoolExecutor(self.n_jobs)
         try:
-            yield from _run_bounded(
-                lambda job: threads.submit(_call, idle, function, job), jobs, 2 * self.n_jobs
-            )
+            yield from _run_bounded(lambda job: threads.submit(_call, idle, function, job), jobs, 2 * self.n_jobs)
         finally:
             for worker in workers:
                 worker.stop()

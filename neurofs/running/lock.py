@@ -4,8 +4,6 @@ The lock is a file with its owner (host, process, start of the process). The loc
 that no longer runs is taken over; that of another computer is not, since nobody here can tell.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import socket
@@ -16,8 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from neurofs.ground.errors import InputError, NeurofsError, printable
-
-__all__ = ["FolderInUse", "hold_folder"]
 
 LOCK = ".lock"
 
@@ -42,9 +38,7 @@ def hold_folder(folder: Path) -> Iterator[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         _take(lock)
     except OSError as error:
-        raise InputError(
-            folder, "a folder that can be written", error.strerror, "Choose another with --out."
-        ) from None
+        raise InputError(folder, "a folder that can be written", error.strerror, "Choose another with --out.") from None
     try:
         yield folder
     finally:
@@ -138,9 +132,7 @@ def _is_dead(owner: dict[str, Any]) -> bool:
 
 
 def _explain(lock: Path, owner: dict[str, Any]) -> str:
-    who = (
-        f"process {printable(owner['pid'])} on {printable(owner['host'])}, since {printable(owner['since'])}"
-    )
+    who = f"process {printable(owner['pid'])} on {printable(owner['host'])}, since {printable(owner['since'])}"
     return (
         f"{printable(lock.parent)}: in use by {who}. Wait for it, choose another folder with --out, "
         f"or, if it no longer runs, delete {printable(lock)}."

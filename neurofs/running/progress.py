@@ -14,8 +14,6 @@ import time
 from types import TracebackType
 from typing import IO, Any
 
-__all__ = ["LiveProgress", "Progress", "open_progress"]
-
 
 class Progress:
     """Counts what is done; the plain form prints a line now and then.
@@ -125,8 +123,7 @@ class LiveProgress(Progress):
     def __init__(self, stream: IO[str] | None = None, name: str = "") -> None:
         super().__init__(stream, name, interval=0.0)
         from rich.console import Console
-        from rich.progress import BarColumn, TextColumn
-        from rich.progress import Progress as Bar
+        from rich.progress import BarColumn, Progress as Bar, TextColumn
 
         self._bar = Bar(
             BarColumn(bar_width=30),

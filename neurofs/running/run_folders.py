@@ -1,20 +1,16 @@
 """Run folders on disk: finding them, rebuilding their reports, and the index page across them."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from neurofs.comparison.comparison import Comparison, read
 from neurofs.ground.errors import InputError, NeurofsError
 from neurofs.ground.files import make_folder, write_atomically
+from neurofs.report.index import IndexEntry
 from neurofs.report.page import render, render_index, save_figures
 from neurofs.running.events import read_events
-
-__all__ = ["CLAIMS", "find_runs", "make_entry", "rebuild", "rebuild_all", "write_index"]
 
 CLAIMS = "claims.json"
 """What a batch leaves beside its index page: the published claims that were checked."""
@@ -52,16 +48,14 @@ def rebuild(folder: Path, out: Path | None = None, figures: str | None = None) -
     return path, comparison
 
 
-def rebuild_all(
-    runs: Sequence[Path], out: Path, figures: str | None = None
-) -> tuple[Path, list[dict[str, Any]]]:
+def rebuild_all(runs: Sequence[Path], out: Path, figures: str | None = None) -> tuple[Path, list[IndexEntry]]:
     """Rebuild every report and write the index page `out`; runs that cannot be read are entered as failed."""
     out = out / "index.html" if out.suffix != ".html" else out
     entries = [_rebuild_entry(folder, out.parent, figures) for folder in runs]
     return write_index(out, entries), entries
 
 
-def _rebuild_entry(folder: Path, base: Path, figures: str | None) -> dict[str, Any]:
+def _rebuild_entry(folder: Path, base: Path, figures: str | None) -> IndexEntry:
     try:
         _, comparison = rebuild(folder, figures=figures)
     except NeurofsError as error:
@@ -87,18 +81,15 @@ def _find_reason(folder: Path) -> str:
 
 def make_entry(
     folder: Path, base: Path, name: str, comparison: Comparison | None = None, reason: str | None = None
-) -> dict[str, Any]:
+) -> IndexEntry:
     """Return what an index page in the folder `base` shows of a run; one without a comparison has failed."""
-    return {
-        "name": name,
-        "status": "failed" if comparison is None else "done",
-        "reason": (reason or "not run") if comparison is None else "",
-        "href": Path(os.path.relpath(folder / "report.html", base)).as_posix(),
-        "comparison": comparison,
-    }
+    if comparison is None:
+        return IndexEntry(name, "failed", reason or "not run")
+    href = Path(os.path.relpath(folder / "report.html", base)).as_posix()
+    return IndexEntry(name, "done", href=href, comparison=comparison)
 
 
-def write_index(path: Path, entries: Sequence[dict[str, Any]]) -> Path:
+def write_index(path: Path, entries: Sequence[IndexEntry]) -> Path:
     """Write the index page of many runs, with the claims that a batch left beside it."""
     claims = make_folder(path.parent) / CLAIMS
     known = json.loads(claims.read_text(encoding="utf-8")) if claims.is_file() else []

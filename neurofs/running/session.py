@@ -4,8 +4,6 @@ Every finished task is kept in the run folder (`comparison.comparison`), so that
 where it stopped.
 """
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -25,10 +23,9 @@ from neurofs.pipeline import Prepared, finish, prepare
 from neurofs.recordings.demo import demo_path
 from neurofs.report.page import write_report
 from neurofs.running.events import write_log
-from neurofs.running.executors import Executor, Failure, Serial
+from neurofs.running.executors import Executor, Serial
 from neurofs.running.lock import hold_folder
-
-__all__ = ["MARK", "choose_options", "decode", "finish_run", "open_run", "run_tasks"]
+from neurofs.running.worker import Failure
 
 MARK = "finished.json"
 """What a batch writes last into a run folder: from what the files there were made."""

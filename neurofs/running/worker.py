@@ -33,8 +33,6 @@ from typing import IO, Any
 
 from neurofs.ground.errors import MAX_MESSAGE, NeurofsError, UsageError, printable
 
-__all__ = ["DATA_ERRORS", "SINGLE_THREAD", "Failure", "Limits", "Shared", "Worker", "attempt"]
-
 _LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "NUMBA")
 SINGLE_THREAD = {f"{name}_NUM_THREADS": "1" for name in _LIBRARIES} | {"VECLIB_MAXIMUM_THREADS": "1"}
 """Environment of every worker, set before it starts: many tasks side by side, each on one thread."""
@@ -107,9 +105,7 @@ class Worker:
         self._held: tuple[Any, str] | None = None
         self._late = self._stopped = False
 
-    def call(
-        self, function: Callable[[Any, Any], Any], shared: Shared, item: Any, *, in_time: bool = True
-    ) -> Any:
+    def call(self, function: Callable[[Any, Any], Any], shared: Shared, item: Any, *, in_time: bool = True) -> Any:
         """Return ``function(shared.value, item)`` or a `Failure`, within the limit of time if `in_time`."""
         for _ in range(TRIES):
             result = self._try(function, shared, item, self.limits.seconds if in_time else None)
@@ -131,9 +127,7 @@ class Worker:
             self._bury(self._process)
         self._words.close()
 
-    def _try(
-        self, function: Callable[[Any, Any], Any], shared: Shared, item: Any, seconds: float | None
-    ) -> Any:
+    def _try(self, function: Callable[[Any, Any], Any], shared: Shared, item: Any, seconds: float | None) -> Any:
         process = self._process = self._find_process()
         if self._stopped:  # before this child was there, or before anybody could know it
             process.kill()

@@ -22,8 +22,6 @@ from neurofs.features.samples import Samples
 from neurofs.ground.method import Method
 from neurofs.selectors.feature_groups import FeatureGroups, group_weights
 
-__all__ = ["Selector", "SetSelector"]
-
 LARGEST = 1e18  # squares of larger numbers, summed over features, overflow float32
 
 
@@ -74,9 +72,7 @@ class Selector(Method, SelectorMixin, BaseEstimator):
         """Order groups by strength, then by their best feature, then by number; features within them too."""
         best = np.array([importance[members].max() for members in feature_groups.members])
         rank = np.empty(len(feature_groups), np.int64)
-        rank[np.lexsort((-best, -self._strength(importance, feature_groups)))] = np.arange(
-            1, len(feature_groups) + 1
-        )
+        rank[np.lexsort((-best, -self._strength(importance, feature_groups)))] = np.arange(1, len(feature_groups) + 1)
         self.ranking_ = rank[feature_groups.of_feature]
         self.order_ = np.lexsort((-importance, self.ranking_))
         self.n_selected_ = int((self.ranking_ <= self._count_selected(len(feature_groups))).sum())
@@ -114,9 +110,7 @@ class Selector(Method, SelectorMixin, BaseEstimator):
             samples = Samples.from_array(X)
         check_consistent_length(samples, y)
         if len(samples) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs at least 2 samples; found n_samples = {len(samples)}"
-            )
+            raise ValueError(f"{type(self).__name__} needs at least 2 samples; found n_samples = {len(samples)}")
         if isinstance(X, Samples):
             check_range(samples.flat[covered(samples)])
         return samples, np.ascontiguousarray(y, dtype=np.float64).reshape(len(samples), -1)

@@ -28,8 +28,6 @@ from neurofs.selectors.parameters import is_count
 from neurofs.selectors.subsets import AnyEstimator, Cut, LeastSquares, Logistic, Neighbors, SubsetModel
 from neurofs.selectors.targets import EstimatorSelector
 
-__all__ = ["OrderedFS", "Rung", "StandardWrap"]
-
 DIGITS = 9  # to which losses are equal
 MODELS: dict[str, type[SubsetModel]] = {"least-squares": LeastSquares, "knn": Neighbors, "logistic": Logistic}
 
@@ -58,9 +56,7 @@ def climb(model: SubsetModel, n_groups: int, width: int, largest: int) -> Iterat
         losses, made = [], []
         for rung in beam:
             key = rung.key
-            new = [
-                group for group in range(n_groups) if not key >> group & 1 and key | 1 << group not in seen
-            ]
+            new = [group for group in range(n_groups) if not key >> group & 1 and key | 1 << group not in seen]
             if new:
                 seen.update([key | 1 << group for group in new])
                 made += [(rung, group) for group in new]
@@ -105,9 +101,7 @@ class _Beam(SetSelector, EstimatorSelector):
         if not is_count(self.beam_width):
             raise ValueError(f"beam_width must be a whole number above 0; found {self.beam_width!r}")
         if self.max_features is not None and not is_count(self.max_features):
-            raise ValueError(
-                f"max_features must be None or a whole number above 0; found {self.max_features!r}"
-            )
+            raise ValueError(f"max_features must be None or a whole number above 0; found {self.max_features!r}")
         largest = self._fix_size(n_groups) or min(n_groups, int(self.max_features or n_groups))
         return int(self.beam_width), largest
 
@@ -140,9 +134,7 @@ class _Beam(SetSelector, EstimatorSelector):
         fixed, each = self._model_kind().count_bytes(cut, n_features)
         fitting = max(0, memory_limit() - fixed) // (2 * each)
         smaller = f"Set beam_width={fitting} or less, or max_features" if fitting else "Fit it to fewer rows"
-        check_memory(
-            fixed + 2 * width * each, f"a beam of {width} sets of up to {n_features} features", f"{smaller}."
-        )
+        check_memory(fixed + 2 * width * each, f"a beam of {width} sets of up to {n_features} features", f"{smaller}.")
 
     def _model_kind(self) -> type[SubsetModel]:
         """Return the model of the estimator, or refuse what is none."""
@@ -152,9 +144,7 @@ class _Beam(SetSelector, EstimatorSelector):
             return AnyEstimator
         if self.estimator not in MODELS:
             known = ", ".join(map(repr, MODELS))
-            raise ValueError(
-                f"estimator must be one of {known} or have fit and predict; found {self.estimator!r}"
-            )
+            raise ValueError(f"estimator must be one of {known} or have fit and predict; found {self.estimator!r}")
         if self.estimator == "logistic" and not self._n_classes:
             raise ValueError(
                 "estimator='logistic' needs classes as the target; found numbers. Set discrete_target=True if "

@@ -6,8 +6,6 @@ must look at each one. Features are whole numbers here (`discretize`); a group o
 one feature whose values are the combinations of theirs.
 """
 
-from __future__ import annotations
-
 from numbers import Integral
 from typing import Any
 
@@ -18,8 +16,6 @@ from neurofs.selectors import loops_sets
 from neurofs.selectors.feature_groups import FeatureGroups
 from neurofs.selectors.filters import feature_blocks, quantile_bins
 from neurofs.selectors.memory import check_memory
-
-__all__ = ["Conflicts", "Partition", "count_pairs", "discretize"]
 
 MOST_VALUES = 256  # different values up to which whole numbers are taken as they are
 BLOCK = 2**20  # conflicts listed at a time

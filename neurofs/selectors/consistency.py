@@ -14,8 +14,6 @@ After Almuallim and Dietterich (Artificial Intelligence 69, 1994), who have Bool
 any number of values and of classes works the same way.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -31,8 +29,6 @@ from neurofs.selectors.feature_groups import FeatureGroups
 from neurofs.selectors.memory import memory_limit
 from neurofs.selectors.parameters import is_count
 from neurofs.selectors.targets import ClassSelector
-
-__all__ = ["Focus1", "Focus2", "MutualInformationGreedy", "SimpleGreedy", "WeightedGreedy"]
 
 MOST_TESTS = 10_000_000
 MOST_WORK = 1e11  # words of conflicts that FOCUS-2 may look at before it gives up
@@ -68,9 +64,7 @@ class _Sufficient(SetSelector, ClassSelector):
         if isinstance(self.tolerance, str) and self.tolerance == "auto":
             return inherent
         if not isinstance(self.tolerance, Real) or not 0 <= float(self.tolerance) < 1:
-            raise ValueError(
-                f"tolerance must be 'auto' or a share from 0 to below 1; found {self.tolerance!r}"
-            )
+            raise ValueError(f"tolerance must be 'auto' or a share from 0 to below 1; found {self.tolerance!r}")
         allowed = int(float(self.tolerance) * part.n_all + 1e-6)
         if allowed < inherent:
             share = inherent / part.n_all

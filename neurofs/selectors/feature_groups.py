@@ -5,13 +5,9 @@ of the sum of squares of the weights of its features, which is what the group co
 d_w(x, x') = Σ_f w_f² (x_f − x'_f)²; a larger group has more to sum, so groups are best of equal size.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
-
-__all__ = ["FeatureGroups", "group_weights"]
 
 
 class FeatureGroups:
@@ -59,6 +55,4 @@ def group_weights(weights: np.ndarray, feature_groups: FeatureGroups) -> np.ndar
     """
     largest = weights.max(initial=0.0) or 1.0
     squares = (weights / largest) ** 2
-    return largest * np.sqrt(
-        np.bincount(feature_groups.of_feature, weights=squares, minlength=len(feature_groups))
-    )
+    return largest * np.sqrt(np.bincount(feature_groups.of_feature, weights=squares, minlength=len(feature_groups)))

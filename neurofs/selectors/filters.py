@@ -9,8 +9,6 @@
 With several outputs the score is the mean over outputs; `output_scores_` keeps each one's own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
@@ -26,8 +24,6 @@ from neurofs.selectors import loops_errors
 from neurofs.selectors.base import Selector
 from neurofs.selectors.parameters import check_neighbors, check_width
 from neurofs.selectors.targets import EitherSelector, standardize
-
-__all__ = ["SKS", "AllFeatures", "CorrCoef", "InfoGain", "Random"]
 
 BLOCK = 64  # features looked at together
 DEFAULT_NEIGHBORS = 30

@@ -11,8 +11,6 @@ error before the first step, and the best is taken:
 NOTES.md says how many features each start finds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -26,8 +24,6 @@ from neurofs.metric.learning import N_ROWS, N_STEPS, choose_start, learn_metric,
 from neurofs.selectors.pairs import standing_out, survey_pairs
 from neurofs.selectors.rgs import RGS
 from neurofs.selectors.targets import EitherSelector, standardize
-
-__all__ = ["KernelRGS", "find_start", "weigh_by_rgs"]
 
 N_SURVEYED = 2000  # rows, by RGS and for pairs
 SHARPNESS = 16
@@ -112,9 +108,7 @@ class KernelRGS(EitherSelector):
         return self.metric_.feature_weights
 
 
-def find_start(
-    samples: Samples, Y: np.ndarray, groups: np.ndarray | None, rng: np.random.Generator
-) -> np.ndarray:
+def find_start(samples: Samples, Y: np.ndarray, groups: np.ndarray | None, rng: np.random.Generator) -> np.ndarray:
     """Return the weights at which a search begins: by RGS, by pairs, or by both, whichever errs least."""
     rgs = weigh_by_rgs(samples, Y, groups, rng)
     z, _ = survey_pairs(samples, Y, N_SURVEYED)
@@ -124,9 +118,7 @@ def find_start(
     return choose_start([rgs, (z / z.max()) ** SHARPNESS, both], samples, Y, groups, rng)
 
 
-def weigh_by_rgs(
-    samples: Samples, Y: np.ndarray, groups: np.ndarray | None, rng: np.random.Generator
-) -> np.ndarray:
+def weigh_by_rgs(samples: Samples, Y: np.ndarray, groups: np.ndarray | None, rng: np.random.Generator) -> np.ndarray:
     """Return the weights of RGS, with the head start that it gives, for at most 2000 of the rows.
 
     Trials are kept apart as in `learn_metric`: not if there are only a few. Rows that all overlap give equal

@@ -8,12 +8,8 @@ contraction, signed zeros and reciprocals; data are checked to be finite before 
 
 # mypy: disallow-untyped-defs=False
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit, prange
-
-__all__ = ["add_column", "fit_logistic", "logistic_losses", "neighbor_losses"]
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 MOST_STEPS = 30  # of Newton's method
@@ -43,9 +39,7 @@ def _nearest(ordered, order, x, rows, index, distance):
         j = order[at]
         if ordered[at] == np.inf:
             break
-        if size == k and (
-            ordered[at] > distance[k - 1] or (ordered[at] == distance[k - 1] and j > index[k - 1])
-        ):
+        if size == k and (ordered[at] > distance[k - 1] or (ordered[at] == distance[k - 1] and j > index[k - 1])):
             break
         d = ordered[at] + (x - rows[j]) ** 2
         if size == k and (d > distance[k - 1] or (d == distance[k - 1] and j > index[k - 1])):

@@ -5,14 +5,10 @@ Words and indices as in `metric.loops_neighbors`, whose loops are compiled into 
 
 # mypy: disallow-untyped-defs=False
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit, prange
 
 from neurofs.metric.loops_neighbors import ZERO, sift_down, soft_weights
-
-__all__ = ["search_errors", "sks"]
 
 BUILT_ON = "3337c436"  # checksum of metric/loops_neighbors.py, which numba's cache does not look at
 

@@ -6,13 +6,8 @@ see changes in other files. Parallel loops write only their own row.
 
 # mypy: disallow-untyped-defs=False
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit, prange
-
-__all__ = ["add_differences", "margins", "shift_distances", "simba_step"]
-
 
 # -------------------------------------------------------------------------------------------------- Relief
 

@@ -5,8 +5,6 @@ Words and indices as in `metric.loops_neighbors`, whose loops are compiled into 
 
 # mypy: disallow-untyped-defs=False
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 
@@ -22,8 +20,6 @@ from neurofs.metric.loops_neighbors import (
     row_norms,
     soft_weights,
 )
-
-__all__ = ["rgs_epoch", "rgs_slope", "rgs_slopes"]
 
 BUILT_ON = "3337c436"  # checksum of metric/loops_neighbors.py, which numba's cache does not look at
 LEAST = 1e-6  # least weight, as a fraction of the largest

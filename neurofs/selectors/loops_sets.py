@@ -8,21 +8,8 @@ in ``weights``. A set of features is sufficient when the conflicts that it does 
 
 # mypy: disallow-untyped-defs=False
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
-
-__all__ = [
-    "count_bits",
-    "expand_space",
-    "leaves_at_most",
-    "pack_conflicts",
-    "pay_features",
-    "search_size",
-    "set_sizes",
-    "split_scores",
-]
 
 ONE = np.uint64(1)
 M1 = np.uint64(0x5555555555555555)

@@ -4,8 +4,6 @@ Both keep a current set and answer three calls: `begin(features)` sets it and re
 `after(members, sign)` is the loss if some features entered (1) or left (−1), `change(members, sign)` does it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -19,8 +17,6 @@ from neurofs.selectors import loops_errors, loops_margin
 from neurofs.selectors.filters import DEFAULT_NEIGHBORS, sks_scores
 from neurofs.selectors.parameters import check_neighbors, check_width
 from neurofs.selectors.targets import standardize
-
-__all__ = ["EstimatorLoss", "SoftKNNLoss"]
 
 
 class SoftKNNLoss:
@@ -90,9 +86,7 @@ class SoftKNNLoss:
             slack = (far**2).sum(axis=0)
         errors = np.empty_like(self.Y)
         rules = (self.k, self.beta, self.adaptive)
-        loops_errors.search_errors(
-            self.ordered, self.order, columns, np.float32(sign), slack, self.Y, *rules, errors
-        )
+        loops_errors.search_errors(self.ordered, self.order, columns, np.float32(sign), slack, self.Y, *rules, errors)
         return float(np.nanmean(errors))
 
 

@@ -7,8 +7,6 @@ nearhit and nearmiss of x are the nearest samples of its own and of another clas
 and what is of its trial are left out. After Gilad-Bachrach, Navot and Tishby (ICML 2004).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +22,6 @@ from neurofs.selectors.feature_groups import FeatureGroups
 from neurofs.selectors.parameters import resolve_auto
 from neurofs.selectors.relief import nearest_hits_and_misses, squared_differences, usable_rows
 from neurofs.selectors.targets import ClassSelector
-
-__all__ = ["Climb", "GFlip", "Simba", "evaluate_margins", "find_margins"]
 
 UTILITIES = ("linear", "zero-one", "sigmoid")
 STEPS = (1.0, 0.3, 0.1, 0.03, 0.01)  # step sizes that the starts of Simba try in turn
@@ -300,12 +296,7 @@ class _Flips:
     ) -> None:
         """Start from the empty set, with rows in the order of their classes."""
         order = np.argsort(codes, kind="stable")
-        self.samples, self.members, self.utility, self.beta = (
-            samples[order],
-            feature_groups.members,
-            utility,
-            beta,
-        )
+        self.samples, self.members, self.utility, self.beta = (samples[order], feature_groups.members, utility, beta)
         sizes = np.bincount(codes)
         self.first = np.repeat(np.cumsum(sizes) - sizes, sizes)
         self.last = np.repeat(np.cumsum(sizes), sizes)

@@ -1,9 +1,5 @@
 """Whether a search fits into memory, asked before it begins."""
 
-from __future__ import annotations
-
-__all__ = ["check_memory", "memory_limit"]
-
 
 def memory_limit() -> int:
     """Return the bytes that a selector may take: half of the machine's memory."""
@@ -22,6 +18,4 @@ def check_memory(n_bytes: int, what: str, remedy: str, limit: int | None = None)
     limit = memory_limit() if limit is None else limit
     if n_bytes > limit:
         found, most = n_bytes / 2**30, limit / 2**30
-        raise ValueError(
-            f"{what} takes {found:.1f} GiB, more than half of the memory ({most:.1f} GiB). {remedy}"
-        )
+        raise ValueError(f"{what} takes {found:.1f} GiB, more than half of the memory ({most:.1f} GiB). {remedy}")

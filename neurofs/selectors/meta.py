@@ -22,8 +22,6 @@ from neurofs.features.samples import Samples
 from neurofs.metric import neighbors
 from neurofs.selectors.filters import CorrCoef
 
-__all__ = ["QualityMap", "describe_features", "measure_quality"]
-
 N_STRETCHES = 20  # of a session, in which a channel is present or not
 MAX_CENTERS = 300  # Gaussians of the default regressor
 
@@ -108,9 +106,7 @@ def _describe_channels(channels: pd.DataFrame, n_channels: int) -> dict[str, np.
         raise ValueError(f"channels must have a row per channel ({n_channels}); found {len(channels)}")
     found = {}
     for name in ("electrode", "x", "y"):
-        values = (
-            pd.to_numeric(channels[name], errors="coerce") if name in channels else pd.Series(dtype=float)
-        )
+        values = pd.to_numeric(channels[name], errors="coerce") if name in channels else pd.Series(dtype=float)
         if len(values) and np.isfinite(values).all():
             found[name] = values.to_numpy(dtype=float)
     if "kind" in channels:
@@ -171,9 +167,7 @@ class QualityMap(RegressorMixin, BaseEstimator):
         self.regressor_ = self._make_regressor(*X.shape).fit(X, y)
         return self
 
-    def fit_features(
-        self, samples: Any, y: Any, meta: Any, groups: Any = None, features: Any = None
-    ) -> QualityMap:
+    def fit_features(self, samples: Any, y: Any, meta: Any, groups: Any = None, features: Any = None) -> QualityMap:
         """Measure the quality of `features` (default: all) and learn it from their rows of `meta`."""
         samples = neighbors.as_samples(samples)
         if len(meta) != samples.n_features:

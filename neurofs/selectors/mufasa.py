@@ -1,7 +1,5 @@
 """Mufasa: a search in the space of meta-features (`selectors.meta`) instead of among the features."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -20,8 +18,6 @@ from neurofs.selectors.losses import EstimatorLoss
 from neurofs.selectors.meta import describe_features
 from neurofs.selectors.parameters import check_neighbors, check_positive
 from neurofs.selectors.targets import EstimatorSelector, standardize
-
-__all__ = ["Mufasa", "draw_near"]
 
 
 @dataclass(eq=False, repr=False)
@@ -120,16 +116,12 @@ class Mufasa(SetSelector, EstimatorSelector):
         self._chosen = np.isin(feature_groups.of_feature, best_set)
         return -((places - best_u) ** 2).sum(axis=1)[feature_groups.of_feature]
 
-    def _place(
-        self, samples: Samples, feature_groups: FeatureGroups
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _place(self, samples: Samples, feature_groups: FeatureGroups) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the standardized meta-features of every feature group, and their mean and standard deviation."""
         meta = describe_features(samples) if self.meta_features is None else self.meta_features
         meta = check_array(meta, dtype=np.float64, input_name="meta_features")
         if len(meta) != samples.n_features:
-            raise ValueError(
-                f"meta_features must have a row per feature ({samples.n_features}); found {len(meta)}"
-            )
+            raise ValueError(f"meta_features must have a row per feature ({samples.n_features}); found {len(meta)}")
         by_group = np.array([meta[members].mean(axis=0) for members in feature_groups.members])
         mean, scale = by_group.mean(axis=0), by_group.std(axis=0)
         scale = np.where(scale > 1e-12 * np.abs(mean), scale, np.inf)
@@ -170,9 +162,7 @@ class _SoftKNNSets:
         self.rules: dict[str, Any] = {"k": k, "groups": groups, "exclude": exclude}
 
     def __call__(self, features: np.ndarray) -> float:
-        (predicted,) = neighbors.prefix_curve(
-            self.samples, self.Y, order=features, sizes=[features.size], **self.rules
-        )
+        (predicted,) = neighbors.prefix_curve(self.samples, self.Y, order=features, sizes=[features.size], **self.rules)
         return float(np.nanmean((self.Y - predicted) ** 2))
 
 

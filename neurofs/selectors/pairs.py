@@ -12,8 +12,6 @@ features whose square matters. The score of a feature is its largest |z|.
 By chance the best of N features has about √(2 ln(N²/2)): 5 for 640. NOTES.md says what recordings have.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +21,6 @@ from scipy.linalg import solve
 from neurofs.features.holdouts import pick_evenly
 from neurofs.features.samples import Samples
 from neurofs.selectors.targets import EitherSelector
-
-__all__ = ["Pairs", "standing_out", "survey_pairs"]
 
 RIDGE = 0.1
 N_JUDGED = 200  # features from whose pairs the deviation of z is taken
@@ -74,9 +70,7 @@ class Pairs(EitherSelector):
         return z
 
 
-def survey_pairs(
-    samples: Samples, Y: np.ndarray, at_most: int | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+def survey_pairs(samples: Samples, Y: np.ndarray, at_most: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return the largest |z| of each feature with any feature and for any output, and with which feature.
 
     At most so many rows are looked at, evenly spread over all. A constant feature has 0, and itself for a partner.

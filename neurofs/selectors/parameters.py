@@ -1,13 +1,9 @@
 """What selectors ask of the parameters that they are given."""
 
-from __future__ import annotations
-
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-
-__all__ = ["check_neighbors", "check_positive", "check_width", "is_count", "resolve_auto"]
 
 
 def is_count(value: Any) -> bool:

@@ -8,8 +8,6 @@ A row that overlaps x, or is of its trial, is never its neighbor. Scores may be 
 features have weight 0 but keep their place in the order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -23,8 +21,6 @@ from neurofs.selectors import loops_margin
 from neurofs.selectors.base import Selector
 from neurofs.selectors.parameters import check_neighbors, check_positive
 from neurofs.selectors.targets import ClassSelector
-
-__all__ = ["RReliefF", "Relief", "ReliefF", "nearest_hits_and_misses"]
 
 BLOCK = 128  # rows whose distances to all others are kept at a time
 DEFAULT_NEIGHBORS = 10
@@ -151,9 +147,7 @@ class _Near:
             loops_neighbors.manhattan_distances(self.flat, self.starts, self.scale, rows, d)
             yield rows, d
 
-    def select(
-        self, rows: np.ndarray, d: np.ndarray, among: np.ndarray, k: int
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def select(self, rows: np.ndarray, d: np.ndarray, among: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the k nearest of the rows `among` for each of `rows`, and how many there are."""
         index, count = np.zeros((rows.size, k), np.int64), np.zeros(rows.size, np.int64)
         distance = np.zeros((rows.size, k), np.float32)

@@ -25,8 +25,6 @@ from neurofs.selectors.base import Selector
 from neurofs.selectors.parameters import check_positive, resolve_auto
 from neurofs.selectors.targets import standardize
 
-__all__ = ["RGS"]
-
 MOST_NEIGHBORS = 30
 MOST_EPOCHS = 20
 SURVEY = 1000  # most rows, and most neighbors of each, of the survey
@@ -199,9 +197,7 @@ class _Ascent:
         self.factor = check_positive("beta_factor", settings.beta_factor)
         self.k = count_neighbors(settings.n_neighbors, m)
         self.step = resolve_auto(settings.step_size, min(2.0, n / 50), "step_size")
-        self.batch = int(
-            resolve_auto(settings.batch_size, min(max(m // 16, 1), BATCH), "batch_size", whole=True)
-        )
+        self.batch = int(resolve_auto(settings.batch_size, min(max(m // 16, 1), BATCH), "batch_size", whole=True))
         self.fixed_epochs = not isinstance(settings.n_epochs, str)
         self.epochs = int(resolve_auto(settings.n_epochs, MOST_EPOCHS, "n_epochs", whole=True))
         self.survey = bool(settings.survey)
@@ -240,9 +236,7 @@ class _Ascent:
             return np.ones(n)
         return 1.0 + HEAD_START * np.clip(away / deviation - STANDS_OUT, 0.0, 5.0)
 
-    def run(
-        self, Y: np.ndarray, w: np.ndarray, judges: np.ndarray, width: float, rng: np.random.RandomState
-    ) -> _Run:
+    def run(self, Y: np.ndarray, w: np.ndarray, judges: np.ndarray, width: float, rng: np.random.RandomState) -> _Run:
         """Go through the epochs from the weights w."""
         best = _Run(w, *self.judge(w, Y, judges, width))
         idle = 0

@@ -24,8 +24,6 @@ from neurofs.selectors.feature_groups import FeatureGroups
 from neurofs.selectors.losses import EstimatorLoss, SoftKNNLoss
 from neurofs.selectors.targets import EstimatorSelector
 
-__all__ = ["BackwardElimination", "ForwardSelection", "Step"]
-
 
 @dataclass(frozen=True)
 class Step:
@@ -68,9 +66,7 @@ class _Search(SetSelector, EstimatorSelector):
         must[feature_groups.find(self._included())] = True
         size = self._fix_size(len(feature_groups))
         if size is not None and size < must.sum():
-            raise ValueError(
-                f"include names {must.sum()} features or groups, but n_features_to_select is {size}"
-            )
+            raise ValueError(f"include names {must.sum()} features or groups, but n_features_to_select is {size}")
         walk = _Walk(loss, feature_groups, score, self._note)
         order = self._search(walk, must, size)
         self.loss_curve_ = np.array([step.loss for step in self.steps_])
@@ -121,9 +117,7 @@ class _Price:
 class _Walk:
     """A set of feature groups that grows or shrinks by one at a time."""
 
-    def __init__(
-        self, loss: Any, feature_groups: FeatureGroups, score: _Price, note: Callable[[Step], None]
-    ) -> None:
+    def __init__(self, loss: Any, feature_groups: FeatureGroups, score: _Price, note: Callable[[Step], None]) -> None:
         """Start from the empty set."""
         self.loss, self.feature_groups, self.score, self.note = loss, feature_groups, score, note
         self.chosen = np.zeros(len(feature_groups), bool)

@@ -26,8 +26,6 @@ from neurofs.selectors import loops_beam
 from neurofs.selectors.feature_groups import FeatureGroups
 from neurofs.selectors.parameters import check_neighbors
 
-__all__ = ["AnyEstimator", "Cut", "LeastSquares", "Logistic", "Neighbors", "SubsetModel"]
-
 DEPENDENT = 1e-9  # share of a feature's variance below which it is a combination of the others
 RIDGE = 1e-3  # of logistic regression, so that separable classes have a fit
 GAIN = 1e-4  # of the log likelihood, below which a step of Newton's method is the last
@@ -274,9 +272,7 @@ class Neighbors(SubsetModel):
     def _queries(self, held_out: bool) -> np.ndarray:
         return self.Q if held_out else self.X
 
-    def _try_columns(
-        self, D: np.ndarray, held_out: bool, queries: np.ndarray, rows: np.ndarray
-    ) -> np.ndarray:
+    def _try_columns(self, D: np.ndarray, held_out: bool, queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
         order = np.argsort(D, axis=1, kind="stable").astype(np.int32)
         truth = self.truth if held_out else self.Y
         out = np.empty(len(queries))

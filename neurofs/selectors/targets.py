@@ -1,7 +1,5 @@
 """Targets of selectors: values at variance 1, and classes, labels in and whole numbers out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -10,17 +8,6 @@ from sklearn.utils.validation import column_or_1d
 
 from neurofs.features.samples import Samples
 from neurofs.selectors.base import Selector
-
-__all__ = [
-    "ClassSelector",
-    "EitherSelector",
-    "EstimatorSelector",
-    "check_classes",
-    "encode_classes",
-    "is_discrete",
-    "one_hot",
-    "standardize",
-]
 
 
 class ClassSelector(Selector):

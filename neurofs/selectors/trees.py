@@ -29,8 +29,6 @@ from neurofs.selectors.base import SetSelector
 from neurofs.selectors.feature_groups import FeatureGroups
 from neurofs.selectors.targets import ClassSelector
 
-__all__ = ["EBFS", "Round", "split_rows"]
-
 MAX_PRUNINGS = 10  # strengths of pruning that are tried in a round
 MAX_RUNS = 5  # runs of trials, or blocks, that make up a fold
 ALIKE = 1e-12  # difference below which two h are the same
@@ -96,21 +94,14 @@ class EBFS(SetSelector, ClassSelector):
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         self._check_settings()
         rng = check_random_state(self.random_state)
-        feature_groups, codes = (
-            FeatureGroups(self.feature_groups, samples.n_features),
-            Y[:, 0].astype(np.int64),
-        )
+        feature_groups, codes = (FeatureGroups(self.feature_groups, samples.n_features), Y[:, 0].astype(np.int64))
         folds = split_rows(samples, codes, groups, self.cv, rng)
-        forest = _Forest(
-            np.asarray(samples), codes, folds, feature_groups, self.ccp_alpha, int(rng.randint(2**31 - 1))
-        )
+        forest = _Forest(np.asarray(samples), codes, folds, feature_groups, self.ccp_alpha, int(rng.randint(2**31 - 1)))
         self.rounds_ = self._eliminate(forest, len(feature_groups))
         self.accuracy_curve_ = np.array([r.accuracy for r in self.rounds_])
         best = max(reversed(self.rounds_), key=lambda r: r.accuracy)
         order = _order_groups(self.rounds_, len(feature_groups))  # the set of each round is a beginning of it
-        return self._choose(
-            feature_groups, order, self._fix_size(len(feature_groups)) or len(best.feature_groups)
-        )
+        return self._choose(feature_groups, order, self._fix_size(len(feature_groups)) or len(best.feature_groups))
 
     def _check_settings(self) -> None:
         if not isinstance(self.cv, Integral) or self.cv < 2:

@@ -47,15 +47,7 @@ def test_every_key_of_a_session_file_is_an_option():
 def test_options_reach_the_loader(tmp_path):
     np.savez(tmp_path / "c.npz", a=np.ones((300, 4)), b=np.random.default_rng(0).normal(size=(300, 2)))
     result = run(
-        "inspect",
-        tmp_path / "c.npz",
-        "--counts",
-        "a",
-        "--counts-bin-width",
-        0.05,
-        "--behavior",
-        "b",
-        "--json",
+        "inspect", tmp_path / "c.npz", "--counts", "a", "--counts-bin-width", 0.05, "--behavior", "b", "--json"
     )
     assert result.exit_code == 0, result.stderr
     report = json.loads(result.stdout)
@@ -99,7 +91,7 @@ def test_all_problems_of_a_bad_file_are_shown_with_exit_code_2(tmp_path):
     assert "--sort-spikes" in result.stdout
 
 
-LISTED = {"selectors": "rgs", "formats": ".nwb", "experiments": "navot2005-fig2"}
+LISTED = {"selectors": "rgs", "decoders": "kernel-ridge", "formats": ".nwb", "experiments": "navot2005-fig2"}
 
 
 @pytest.mark.parametrize("what", LISTED)
@@ -160,10 +152,7 @@ def test_an_interrupt_while_the_program_starts_is_one_line(tmp_path):
 def test_a_place_that_cannot_be_written_is_found_before_the_work(command, tmp_path):
     (tmp_path / "file").touch()
     (tmp_path / "folder.png").mkdir()
-    for place, problem in [
-        ("file/table.png", "expected a folder that can be made"),
-        ("folder.png", "found a folder"),
-    ]:
+    for place, problem in [("file/table.png", "expected a folder that can be made"), ("folder.png", "found a folder")]:
         result = run(*command, tmp_path / place)
         assert result.exit_code == 2
         assert problem in result.stderr
@@ -180,7 +169,5 @@ def test_help_imports_nothing_heavy():
     heavy = "{'numpy', 'pandas', 'xarray', 'numba', 'sklearn', 'pydantic'}"
     code = f"import sys, neurofs.commands.main; print(sorted({heavy} & set(sys.modules)))"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
-    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert result.stdout.strip() == "[]"

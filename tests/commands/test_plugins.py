@@ -23,7 +23,7 @@ import numpy as np
 from neurofs import Recording, Selector, Series, TunedDecoder, Work
 from neurofs.decoders.base import weigh
 
-DOE = Work("doe2026", "Doe, 2026", "misc", {"author": "Doe, Jane", "title": "On Variance", "year": "2026"})
+DOE = Work.from_bibtex("@misc{doe2026, author = {Doe, Jane}, title = {On Variance}, year = {2026}}")
 
 
 class Varied(Selector):
@@ -40,7 +40,7 @@ class Squares(TunedDecoder):
     """Least squares."""
 
     name, label = "squares", "least squares"
-    citation = Work("roe2025", "Roe, 2025", "misc", {"author": "Roe, Max", "title": "Squares", "year": "2025"})
+    citation = Work.from_bibtex("@misc{roe2025, author = {Roe, Max}, title = {Squares}, year = {2025}}")
 
     def _fit_part(self, train, targets, weights, rehearsals):
         return weights, np.linalg.lstsq(weigh(train, weights), targets, rcond=None)[0]

@@ -52,9 +52,7 @@ def test_a_damaged_summary_is_named_with_the_place(folder):
 
 def test_a_summary_that_is_no_json_is_named(folder):
     (folder / "summary.json").write_text('{"schema": 2, "sco')
-    with pytest.raises(
-        InputError, match=r"summary\.json: expected the summary of a run; found .*Run it again"
-    ):
+    with pytest.raises(InputError, match=r"summary\.json: expected the summary of a run; found .*Run it again"):
         read(folder)
 
 

@@ -10,15 +10,7 @@ from sklearn_protocol import predict_knn, predict_ridge, rank_by_correlation, sp
 
 import neurofs
 from neurofs.comparison.evaluate import HOLDOUTS, run_task
-from neurofs.comparison.problem import (
-    KERNEL,
-    RESULT_ROOMS,
-    SPARSE,
-    Problem,
-    Task,
-    list_tasks,
-    task_key,
-)
+from neurofs.comparison.problem import KERNEL, RESULT_ROOMS, SPARSE, Problem, Task, list_tasks, task_key
 from neurofs.decoders import DECODERS
 from neurofs.decoders.base import Decoder
 from neurofs.features.holdouts import hold_out
@@ -94,18 +86,11 @@ def test_ridge_equals_scikit_learn_with_the_strength_that_the_hold_outs_prefer()
 
 
 @pytest.mark.shared_data
-@pytest.mark.parametrize(
-    "name", ["stevenson2011_m1.mat", "chewie_20131003_m1.npz", "a2929_head_direction.nwb"]
-)
+@pytest.mark.parametrize("name", ["stevenson2011_m1.mat", "chewie_20131003_m1.npz", "a2929_head_direction.nwb"])
 def test_real_recordings_with_what_inspect_suggests_equal_scikit_learn(shared_data, name):
     suggested = inspect_file(shared_data / name)["decode"]["options"]
     options = RunOptions(
-        file=str(shared_data / name),
-        **suggested,
-        n_neighbors=25,
-        beta=0.5,
-        decoder=("knn",),
-        sizes=(100, 150),
+        file=str(shared_data / name), **suggested, n_neighbors=25, beta=0.5, decoder=("knn",), sizes=(100, 150)
     )
     problem = prepare(options).problem
     assert all(fold.n_overlaps == 0 for fold in problem.folds)
@@ -155,16 +140,12 @@ def assert_nothing_learned_from_test_targets(problem, task):
 @pytest.mark.parametrize("selector", [name for name, kind in SELECTORS.items() if kind.target != "classes"])
 def test_no_selector_learns_from_test_targets(selector):
     problem = make_problem(
-        selectors=(selector,) if selector not in ("all", "random") else (),
-        sizes=(2, 12, 24),
-        decoder=("knn",),
+        selectors=(selector,) if selector not in ("all", "random") else (), sizes=(2, 12, 24), decoder=("knn",)
     )
     assert_nothing_learned_from_test_targets(problem, Task(selector, 0, 0, 1))
 
 
-@pytest.mark.parametrize(
-    "selector", [name for name, kind in SELECTORS.items() if kind.target != "continuous"]
-)
+@pytest.mark.parametrize("selector", [name for name, kind in SELECTORS.items() if kind.target != "continuous"])
 def test_no_selector_of_classes_learns_from_test_targets(selector):
     settings = {selector: {"levels": 2}} if "levels" in SELECTORS[selector]().get_params() else {}
     settings = (
@@ -221,9 +202,7 @@ def test_any_decoder_with_a_metric_of_its_own_takes_part_without_a_selector(monk
     task = Task("mean-decoder", -1, 0, 1)
     assert task in list_tasks(problem)
     rows = run_task(problem, task).rows
-    assert [(row["method"], row["selector"], row["decoder"]) for row in rows] == [
-        ("mean-decoder", "mean", "mean")
-    ] * 2
+    assert [(row["method"], row["selector"], row["decoder"]) for row in rows] == [("mean-decoder", "mean", "mean")] * 2
     assert all(row["r2"] <= 0 for row in rows)
     assert not any("mean" in row["method"] for row in run_task(problem, Task("corrcoef", 0, 0, 1)).rows)
 

@@ -25,24 +25,14 @@ ERRORS = {
 def make_comparison(change=None, kinds=("isolated", "isolated", "threshold", "unused"), ranks=None):
     """Four channels × three lags; RGS takes one lag of each channel, the others all lags of the first two."""
     rows = [
-        {
-            "output": "x",
-            "repeat": r,
-            "fold": f,
-            "selector": name,
-            "weighted": weighted,
-            "chosen": False,
-            "n": n,
-        }
+        {"output": "x", "repeat": r, "fold": f, "selector": name, "weighted": weighted, "chosen": False, "n": n}
         | {"mse": (change or (lambda *_: 0))(name, weighted, n, 5 * r + f) + error}
         for (name, weighted), errors in ERRORS.items()
         for n, error in zip(SIZES, errors, strict=True)
         for r in range(2)
         for f in range(5)
     ]
-    every = [
-        row | {"selector": "all", "mse": 5.0} for row in rows if row["n"] == 12 and row["selector"] == "sks"
-    ]
+    every = [row | {"selector": "all", "mse": 5.0} for row in rows if row["n"] == 12 and row["selector"] == "sks"]
     rows += every
     names = ["rgs", "sks", "corrcoef", "random"]
     scattered = np.array([[1, 5, 6], [2, 7, 8], [3, 9, 10], [4, 11, 12]])
@@ -68,9 +58,7 @@ def test_wins_are_counted_where_the_error_of_rgs_is_least():
 
 
 def test_two_lost_folds_of_ten_are_too_many():
-    bad = make_comparison(
-        lambda name, weighted, n, fold: -3.0 * (name == "sks" and n == 4 and fold in (2, 7))
-    )
+    bad = make_comparison(lambda name, weighted, n, fold: -3.0 * (name == "sks" and n == 4 and fold in (2, 7)))
     claim = check(bad)[0]
     assert "(the verdict): corrcoef 100 %, sks 80 %" in claim["found"]
     assert "with its weights: corrcoef 100 %, sks 80 %" in claim["found"]
@@ -86,14 +74,9 @@ def test_weights_that_win_do_not_save_a_ranking_that_loses():
         )
     )
     claim, _, always, *_ = check(worse)
-    assert always["found"].endswith("100 % at n = 12; rank correlation with n 0.00"), (
-        "a share that does not grow"
-    )
+    assert always["found"].endswith("100 % at n = 12; rank correlation with n 0.00"), "a share that does not grow"
     assert always["holds"] is False
-    assert (
-        "(the verdict): corrcoef 70 %, sks 70 %; with its weights: corrcoef 100 %, sks 100 %"
-        in claim["found"]
-    )
+    assert "(the verdict): corrcoef 70 %, sks 70 %; with its weights: corrcoef 100 %, sks 100 %" in claim["found"]
     assert claim["holds"] is False
 
 
@@ -137,10 +120,7 @@ def test_weights_help_more_with_more_features():
 
 def test_spread_over_channels():
     claim = check()[3]
-    assert (
-        claim["found"]
-        == "rgs 4 channels × 1.0 lags, sks 2 channels × 2.0 lags, corrcoef 2 channels × 2.0 lags"
-    )
+    assert claim["found"] == "rgs 4 channels × 1.0 lags, sks 2 channels × 2.0 lags, corrcoef 2 channels × 2.0 lags"
     assert claim["holds"] is True
 
 

@@ -68,9 +68,7 @@ def test_it_survives_a_netcdf_round_trip(case):
 def test_channels_are_described():
     steady = poisson(1)[0]
     early = np.sort(np.random.default_rng(2).uniform(0, 8, 300))
-    table = pd.DataFrame(
-        {"name": list("abcd"), "electrode": [3, 3, 4, 4], "kind": ["unit", None, "mua", "unit"]}
-    )
+    table = pd.DataFrame({"name": list("abcd"), "electrode": [3, 3, 4, 4], "kind": ["unit", None, "mua", "unit"]})
     session = describe(make(spikes=[steady, [], early, steady], channels=table), ["a"])
     assert session["silent"].values.tolist() == [False, True, False, False]
     assert session["partly_active"].values.tolist() == [False, False, True, False]
@@ -87,9 +85,7 @@ def test_the_fano_factor_is_that_of_the_counts():
     edges = np.round(np.arange(0, 20.05, 0.1), 9)
     middle = edges[:-1] + 0.05
     observed = (middle < 9) | (middle > 11)
-    expected = [
-        (c := np.histogram(s, edges)[0][observed]).var() / c.mean() for s in map(np.asarray, recording.spikes)
-    ]
+    expected = [(c := np.histogram(s, edges)[0][observed]).var() / c.mean() for s in map(np.asarray, recording.spikes)]
     for options in ({}, {"sqrt": True, "smooth": 0.3}):  # what happens to the tensor's counts does not matter
         np.testing.assert_allclose(describe(recording, **options)["fano"].values, expected)
 

@@ -167,9 +167,7 @@ def test_hostile_names_are_shown_harmless(days):
 def test_the_conclusion_says_who_is_ahead(found, ours):
     """At n = 20: by number 0.2, by rate 0.3, RGS 0.6."""
     r2 = {"meta-features": ours, "average": 0.2, "firing rate": 0.3, "rgs": 0.6}
-    rows = [
-        (method, n, 0, 0, value if n == 20 else 0.0) for method, value in r2.items() for n in (10, 20, 50)
-    ]
+    rows = [(method, n, 0, 0, value if n == 20 else 0.0) for method, value in r2.items() for n in (10, 20, 50)]
     told = render_transfer(replace(found, scores=pd.DataFrame(rows, columns=found.scores.columns)))
     last = told.splitlines()[-1]
     assert f"20 features decode with R² = {ours:.3f}" in last
@@ -185,9 +183,7 @@ def run(*arguments):
 def test_command(days, tmp_path):
     paths = [write(day, tmp_path / f"{day.name}.nwb") for day in days[1:]]
     options = ["--target", "hand_velocity", "--n-lags", 3]
-    result = run(
-        "transfer", *paths[:2], "--to", paths[2], *options, "--top", 3, "--out", tmp_path / "day3.csv"
-    )
+    result = run("transfer", *paths[:2], "--to", paths[2], *options, "--top", 3, "--out", tmp_path / "day3.csv")
     assert result.exit_code == 0, result.output
     assert "day3: 72 features ranked without its targets, from day1, day2" in result.stdout
     assert "RGS, which had the targets" in result.stdout
@@ -207,10 +203,7 @@ def test_command(days, tmp_path):
         (["transfer", tmp_path / "none.nwb", "--to", paths[2], *options], "none.nwb: expected a file"),
         (["transfer", paths[0], "--to", paths[0], *options], "also among the earlier"),
         (["transfer", paths[0], "--to", paths[2]], "choose one with --target"),
-        (
-            ["transfer", paths[0], "--to", paths[2], "--target", "hand_velocity", "--bin-width", "-1"],
-            "bin_width",
-        ),
+        (["transfer", paths[0], "--to", paths[2], "--target", "hand_velocity", "--bin-width", "-1"], "bin_width"),
     ):
         result = run(*wrong)
         assert result.exit_code == 2, result.output

@@ -87,10 +87,7 @@ def test_a_weight_of_zero_drops_a_feature(name, session):
     usual = make(name).fit(X[:200], y[:200], feature_weights=weights).predict(X[205:])
     X[:, 4] = np.random.default_rng(2).normal(size=len(X)) * 50
     np.testing.assert_allclose(
-        make(name).fit(X[:200], y[:200], feature_weights=weights).predict(X[205:]),
-        usual,
-        rtol=1e-4,
-        atol=1e-4,
+        make(name).fit(X[:200], y[:200], feature_weights=weights).predict(X[205:]), usual, rtol=1e-4, atol=1e-4
     )
 
 
@@ -364,9 +361,7 @@ def test_more_noise_asks_for_more_neighbors():
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(400, 1))
     clean = np.sin(6 * X[:, 0])
-    few, many = (
-        SoftKNN().fit(X, clean + sd * rng.normal(size=400)).parts_[0].chosen["n_neighbors"] for sd in (0, 1)
-    )
+    few, many = (SoftKNN().fit(X, clean + sd * rng.normal(size=400)).parts_[0].chosen["n_neighbors"] for sd in (0, 1))
     assert few <= 8
     assert many >= 40
 

@@ -203,18 +203,14 @@ def test_hardly_any_ridge_is_no_harm(n_model):
     X[200:] = X[:200]  # K is singular
     samples, Y = Samples.from_array(X), np.sin(X[:, :1])
     metric = learn_metric(samples, Y, None, np.random.default_rng(0), n_steps=5)
-    model = KernelModel(metric, 1e-12, samples[np.arange(400 - n_model, 400)]).fit(
-        samples, Y, keep_factor=True
-    )
+    model = KernelModel(metric, 1e-12, samples[np.arange(400 - n_model, 400)]).fit(samples, Y, keep_factor=True)
     mean, std = model.predict_std(samples)
     np.testing.assert_allclose(mean, Y, atol=0.02)
     assert np.isfinite(std).all()
 
 
 @pytest.mark.parametrize(
-    ("m", "n"),
-    [(20, 3), (20, 1), (6, 2), (60, 3000)],
-    ids=["20 rows", "1 feature", "6 rows", "3000 features"],
+    ("m", "n"), [(20, 3), (20, 1), (6, 2), (60, 3000)], ids=["20 rows", "1 feature", "6 rows", "3000 features"]
 )
 def test_small_and_wide_data(m, n):
     rng = np.random.default_rng(0)
@@ -226,9 +222,7 @@ def test_small_and_wide_data(m, n):
     assert np.isfinite(KernelRGS(random_state=0, n_steps=20).fit(X, X[:, 0]).weights_).all()
 
 
-@pytest.mark.parametrize(
-    "kind", ["constant target", "constant features", "duplicate rows", "heavy tails", "all zero"]
-)
+@pytest.mark.parametrize("kind", ["constant target", "constant features", "duplicate rows", "heavy tails", "all zero"])
 def test_wild_data(kind):
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(80, 6)), rng.normal(size=80)
@@ -346,9 +340,7 @@ def test_silent_channels_and_one_block():
     assert np.isfinite(KernelRGSDecoder(n_steps=3).fit(tiny, y[:7]).predict(tiny)).all()
     assert np.isfinite(KernelRGS(n_steps=3).fit(tiny[:4], y[:4]).weights_).all()
     one_trial = KernelRGS(n_steps=3, random_state=0).fit(samples, y, np.zeros(len(y)))
-    np.testing.assert_array_equal(
-        one_trial.weights_, KernelRGS(n_steps=3, random_state=0).fit(samples, y).weights_
-    )
+    np.testing.assert_array_equal(one_trial.weights_, KernelRGS(n_steps=3, random_state=0).fit(samples, y).weights_)
 
 
 def test_the_search_begins_where_rgs_and_pairs_suggest():

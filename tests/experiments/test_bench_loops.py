@@ -21,10 +21,7 @@ def test_the_numpy_forms_compute_the_same_epoch():
     samples, Y = speed.make_session(200, channels=4, jitter=0.5)
     X, rows = np.asarray(samples), np.arange(0, 200, 11)
     ours = speed.epoch(samples, Y, rows, batch=1)
-    for rival in (
-        speed.numpy_epoch(samples, X, X * X, Y, rows),
-        speed.numpy_epoch(samples, X, None, Y, rows),
-    ):
+    for rival in (speed.numpy_epoch(samples, X, X * X, Y, rows), speed.numpy_epoch(samples, X, None, Y, rows)):
         np.testing.assert_allclose(rival, ours, rtol=0.01)
     assert np.ptp(ours) > 0.1
 

@@ -6,14 +6,7 @@ from sklearn.linear_model import Ridge as SklearnRidge
 from neurofs.decoders.kernel_rgs import KernelRGSDecoder
 from neurofs.experiments.bench import league
 from neurofs.experiments.bench.league import ROWS, coverage, run_league, run_session
-from neurofs.experiments.bench.league_table import (
-    GOALS,
-    KERNEL_RGS,
-    RIVALS,
-    league_rows,
-    render_league,
-    summarize,
-)
+from neurofs.experiments.bench.league_table import GOALS, KERNEL_RGS, RIVALS, league_rows, render_league, summarize
 from neurofs.experiments.bench.recordings import RECORDINGS, Session
 from neurofs.features.holdouts import hold_out
 from neurofs.features.samples import Samples
@@ -121,9 +114,7 @@ def test_only_decoders_with_deviations_have_a_coverage(session, scores, monkeypa
 def test_folds_in_processes_of_their_own_score_alike(session, scores):
     alike = run_session(session, ["ridge", "Kalman"], n_jobs=2, report=lambda line: None)
     alone = scores[scores["decoder"].isin(["ridge", "Kalman"])].reset_index(drop=True)
-    pd.testing.assert_frame_equal(
-        alike[["decoder", "fold", "seed", "output", "r2"]], alone[alike.columns[1:6]]
-    )
+    pd.testing.assert_frame_equal(alike[["decoder", "fold", "seed", "output", "r2"]], alone[alike.columns[1:6]])
 
 
 def test_table_puts_the_best_first(scores):
@@ -173,7 +164,7 @@ def test_the_network_learns(session):
     pytest.importorskip("torch")
     from neurofs.experiments.bench.lstm import LSTM
 
-    decoder = LSTM(session.n_channels, hidden=(6, 8), max_epochs=200)
+    decoder = LSTM(session.n_channels, sizes=(6, 8), max_epochs=200)
     decoder.fit(session.samples[:150], session.y[:150])
     assert decoder.parts_[0].chosen["cells"] in (6, 8)
     assert decoder.predict(session.samples[155:]).shape == (44, 2)

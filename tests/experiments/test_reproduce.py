@@ -5,15 +5,7 @@ import numpy as np
 import pytest
 
 from neurofs.experiments.bench.recordings import RECORDINGS, Session
-from neurofs.experiments.reproduce import (
-    list_claims,
-    navot2005,
-    planted,
-    prefixes,
-    render,
-    reproduce,
-    save_figure,
-)
+from neurofs.experiments.reproduce import list_claims, navot2005, planted, prefixes, render, reproduce, save_figure
 from neurofs.features.samples import Samples
 from neurofs.ground.errors import InputError, UsageError
 

@@ -14,13 +14,13 @@ from neurofs.experiments.reproduce import (
     count_repetitions,
     ebfs,
     find_experiment,
+    index as index_of_all,
     list_claims,
     meta_features,
     render,
     save_figure,
+    transfer as transfer_days,
 )
-from neurofs.experiments.reproduce import index as index_of_all
-from neurofs.experiments.reproduce import transfer as transfer_days
 from neurofs.experiments.reproduce.index import Outcome, render_page, run_all
 from neurofs.ground.errors import UsageError
 from neurofs.running.executors import Serial
@@ -155,11 +155,7 @@ def test_a_failing_experiment_stops_no_other(tmp_path, monkeypatch):
     monkeypatch.setenv("NEUROFS_SHARED_DATA", str(tmp_path / "nothing"))
     said = []
     outcomes = run_all(
-        tmp_path / "out",
-        jobs=2,
-        repetitions=4,
-        names=("stevenson-prefixes", "peaking"),
-        report=said.append,
+        tmp_path / "out", jobs=2, repetitions=4, names=("stevenson-prefixes", "peaking"), report=said.append
     )
     assert [bool(outcome.error) for outcome in outcomes] == [True, False]
     assert "stevenson2011_m1.mat" in outcomes[0].error

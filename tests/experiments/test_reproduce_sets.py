@@ -38,11 +38,7 @@ def focus_table():
 
 def test_experiments_are_listed():
     lines = list_experiments()
-    for name, words in {
-        "ordered-fs": "Ng (1998)",
-        "focus": "Almuallim",
-        "focus-direction": "real spikes",
-    }.items():
+    for name, words in {"ordered-fs": "Ng (1998)", "focus": "Almuallim", "focus-direction": "real spikes"}.items():
         assert any(line.startswith(name + " ") and words in line for line in lines.splitlines())
     assert all(module.MINUTES > 0 for module in (ordered_fs, focus, focus_direction))
 
@@ -57,15 +53,8 @@ def test_the_error_of_a_half_space(relevant):
     u, c = ordered_fs.CONCEPTS[relevant]
     X = rng.normal(size=(100_000, 5))
     truth = X[:, : u.size] @ u + c > 0
-    for w, b in (
-        (rng.normal(size=5), 0.3),
-        (rng.normal(size=5), -1.0),
-        (np.eye(5)[4], 0.0),
-        (-np.eye(5)[0], 0.5),
-    ):
-        assert ordered_fs.disagreement(w, b, u, c) == pytest.approx(
-            np.mean((X @ w + b > 0) != truth), abs=0.006
-        )
+    for w, b in ((rng.normal(size=5), 0.3), (rng.normal(size=5), -1.0), (np.eye(5)[4], 0.0), (-np.eye(5)[0], 0.5)):
+        assert ordered_fs.disagreement(w, b, u, c) == pytest.approx(np.mean((X @ w + b > 0) != truth), abs=0.006)
     assert ordered_fs.disagreement(np.zeros(5), 1.0, u, c) == pytest.approx(np.mean(~truth), abs=0.006)
 
 

@@ -1,8 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from neurofs.features.tensor import build_tensor, map_features, to_samples
 from neurofs.ground.errors import UsageError
@@ -292,10 +291,7 @@ def test_shifting_spikes_and_target_together_changes_nothing(spikes, width, shif
     np.testing.assert_array_equal(here["valid"], there["valid"])
 
 
-@given(
-    bins=st.lists(st.integers(0, 999), min_size=1, max_size=50),
-    width=st.sampled_from([0.1, 0.05, 0.02, 0.007]),
-)
+@given(bins=st.lists(st.integers(0, 999), min_size=1, max_size=50), width=st.sampled_from([0.1, 0.05, 0.02, 0.007]))
 @settings(max_examples=60)
 def test_a_spike_on_an_edge_lies_in_the_bin_that_begins_there(bins, width):
     spikes = np.sort(np.array(bins)) * width

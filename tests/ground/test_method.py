@@ -119,8 +119,7 @@ def test_what_is_wrong_with_a_plug_in_is_said_when_it_is_asked_for(install, name
 
 
 @pytest.mark.parametrize(
-    "module",
-    ["import absent", "1 / 0", "{}['a']", "raise RuntimeError('two\\nlines')", "def", "assert False"],
+    "module", ["import absent", "1 / 0", "{}['a']", "raise RuntimeError('two\\nlines')", "def", "assert False"]
 )
 def test_a_package_that_cannot_be_imported_costs_itself_alone(install, module):
     install("crashing", module, {"crash": "Crash"})

@@ -7,14 +7,7 @@ import pytest
 
 from neurofs.decoders.kernel_rgs import KernelRGSDecoder
 from neurofs.features.samples import Samples
-from neurofs.metric.channel_path import (
-    _narrow,
-    _widen,
-    choose_size,
-    keep_channels,
-    learn_sparse_metric,
-    path_sizes,
-)
+from neurofs.metric.channel_path import _narrow, _widen, choose_size, keep_channels, learn_sparse_metric, path_sizes
 from neurofs.metric.learning import LearnedMetric
 from neurofs.selectors.kernel_rgs import KernelRGS
 
@@ -65,9 +58,7 @@ def test_the_path_ends_at_one_channel():
 def test_a_narrow_metric_made_wide_measures_the_same_distances():
     samples, _ = session(40)
     rng = np.random.default_rng(1)
-    wide = LearnedMetric(
-        rng.random(30), rng.random(30), 0.3, 0.1, 10, np.ones(30, dtype=bool), rng.normal(size=(3, 3))
-    )
+    wide = LearnedMetric(rng.random(30), rng.random(30), 0.3, 0.1, 10, np.ones(30, dtype=bool), rng.normal(size=(3, 3)))
     kept = np.array([1, 2, 8])
     narrow = _narrow(wide, kept)
     again = _widen(narrow, kept, samples)
@@ -92,9 +83,7 @@ def test_only_the_channels_that_matter_stay_on(trials):
 
 def test_a_sparse_decoder_decodes_as_well():
     samples, y = session(700)
-    decoder = KernelRGSDecoder(sparse=True, random_state=0, n_steps=40, n_rows=300).fit(
-        samples[:500], y[:500]
-    )
+    decoder = KernelRGSDecoder(sparse=True, random_state=0, n_steps=40, n_rows=300).fit(samples[:500], y[:500])
     truth, changed = y[510:], samples.flat.reshape(-1, 10).copy()
     predicted = decoder.predict(samples[510:])
     assert 1 - np.mean((truth - predicted) ** 2) / truth.var() > 0.8

@@ -99,9 +99,7 @@ def test_equal_distances_give_the_mean():
     X = np.vstack([np.zeros(3), np.eye(3)])
     near = neighbors.find_neighbors(X[1:], X[:1], k=3)
     for adaptive in (True, False):
-        assert neighbors.soft_knn(near, [1.0, 2.0, 6.0], beta=1e-3, adaptive=adaptive)[0, 0] == pytest.approx(
-            3.0
-        )
+        assert neighbors.soft_knn(near, [1.0, 2.0, 6.0], beta=1e-3, adaptive=adaptive)[0, 0] == pytest.approx(3.0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -113,9 +111,7 @@ def test_local_linear(kind, k):
     expected = reference.local_linear(Q, X, w, Y, k, 0.5, True, 0.05)
     np.testing.assert_allclose(neighbors.local_linear(near, Y, ridge=0.05), expected, atol=2e-4)
     table = neighbors.pairwise_distances(X, weights=w)
-    np.testing.assert_allclose(
-        neighbors.local_linear(near, Y, ridge=0.05, pairwise=table), expected, atol=2e-3
-    )
+    np.testing.assert_allclose(neighbors.local_linear(near, Y, ridge=0.05, pairwise=table), expected, atol=2e-3)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -134,9 +130,7 @@ def slope_of(samples, Y, i, w, k, beta, adaptive, dtype=np.float64):
     x = flat[samples.starts[i] : samples.starts[i] + samples.n_features]
     loops_neighbors.query_distances(flat, samples.starts, w2, x, d)
     groups = np.arange(len(samples))
-    loss = loops_rgs.rgs_slope(
-        flat, samples.starts, groups, samples.span, Y, i, d, w2, k, beta, adaptive, slope
-    )
+    loss = loops_rgs.rgs_slope(flat, samples.starts, groups, samples.span, Y, i, d, w2, k, beta, adaptive, slope)
     return slope, loss
 
 
@@ -148,9 +142,7 @@ def test_gradient_against_central_differences(outputs, adaptive):
     samples, beta = Samples.from_array(X), 0.4
     X, banned, h = np.asarray(samples, float), np.eye(20, dtype=bool), 1e-5
     for i in range(20):
-        slope, loss = slope_of(
-            samples, Y, i, w, 19, beta, adaptive
-        )  # all others: no jumps of the neighbor set
+        slope, loss = slope_of(samples, Y, i, w, 19, beta, adaptive)  # all others: no jumps of the neighbor set
         assert loss == pytest.approx(-2 * reference.rgs_value(w, X, Y, i, 19, beta, adaptive, banned))
         for f in range(5):
             up, down = w + h * (np.arange(5) == f), w - h * (np.arange(5) == f)
@@ -167,9 +159,7 @@ def test_slopes_of_several_rows_add_up():
     X, banned = np.asarray(samples, float), reference.banned_pairs(samples.starts, samples.span)
     rows, slope, w2 = np.array([3, 0, 17, 9, 21]), np.empty(12, np.float32), np.float32(w**2)
     groups = np.arange(25)
-    loss = loops_rgs.rgs_slopes(
-        samples.flat, samples.starts, groups, samples.span, Y, rows, 6, 0.5, True, w2, slope
-    )
+    loss = loops_rgs.rgs_slopes(samples.flat, samples.starts, groups, samples.span, Y, rows, 6, 0.5, True, w2, slope)
     expected = sum(reference.rgs_slope(w, X, Y, i, 6, 0.5, True, banned) for i in rows)
     np.testing.assert_allclose(slope, expected, atol=1e-5 * np.abs(expected).max())
     values = [reference.rgs_value(w, X, Y, i, 6, 0.5, True, banned) for i in rows]
@@ -233,13 +223,7 @@ def test_prefix_sizes_must_ascend():
 def all_results(samples, Y, w):
     near = neighbors.find_neighbors(samples, weights=w, k=6)
     curve = neighbors.prefix_curve(samples, Y, order=np.arange(w.size), sizes=[1, 5, w.size], weights=w, k=6)
-    parts = (
-        near.index,
-        near.distance,
-        neighbors.local_linear(near, Y),
-        curve,
-        sks_scores(samples, Y, k=6),
-    )
+    parts = (near.index, near.distance, neighbors.local_linear(near, Y), curve, sks_scores(samples, Y, k=6))
     return b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
 
 

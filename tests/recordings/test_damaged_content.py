@@ -11,19 +11,9 @@ SAMPLES = np.arange(0, 60000, 1500)
 
 
 CONTENT: list[Row] = [
-    (
-        "negative counts",
-        npz(counts=COUNTS.astype(int) - 1),
-        {},
-        ("channel 0, bin 0", "a number of spikes", "-1"),
-    ),
+    ("negative counts", npz(counts=COUNTS.astype(int) - 1), {}, ("channel 0, bin 0", "a number of spikes", "-1")),
     ("missing counts", npz(counts=np.where(COUNTS == 3, np.nan, COUNTS)), {}, ("a number of spikes", "nan")),
-    (
-        "rates",
-        npz(counts=COUNTS * 0.3),
-        {},
-        ("whole numbers of spikes", "0.3", "bin 0, channel 1", "--counts-unit Hz"),
-    ),
+    ("rates", npz(counts=COUNTS * 0.3), {}, ("whole numbers of spikes", "0.3", "bin 0, channel 1", "--counts-unit Hz")),
     (
         "two counts",
         npz(spikes=COUNTS),
@@ -38,18 +28,8 @@ CONTENT: list[Row] = [
         {},
         ("20 bins of 3 channels, or 3 bins of 20", "--orientation"),
     ),
-    (
-        "two witnesses",
-        npz(velocity=None, a=np.ones(3), b=np.ones(20)),
-        {},
-        ("one way to read it", "--orientation"),
-    ),
-    (
-        "3-D counts",
-        npz(counts=np.ones((20, 3, 2), int)),
-        {"counts": "counts"},
-        ("time by channel", "(20, 3, 2)"),
-    ),
+    ("two witnesses", npz(velocity=None, a=np.ones(3), b=np.ones(20)), {}, ("one way to read it", "--orientation")),
+    ("3-D counts", npz(counts=np.ones((20, 3, 2), int)), {"counts": "counts"}, ("time by channel", "(20, 3, 2)")),
     ("no bin width", npz(bin_width=None), {}, ("a bin width", "none in the file", "--counts-bin-width")),
     ("bin width in ms", npz(bin_width=50.0), {}, ("at most 5 s", "50", "--counts-bin-width 0.05")),
     ("bin width of zero", npz(bin_width=0.0), {}, ("'bin_width'", "above zero", "0.0")),
@@ -72,24 +52,14 @@ CONTENT: list[Row] = [
         {},
         ("'time'", "times that increase", "0 after 0.45 (row 10)", "--time none"),
     ),
-    (
-        "time missing",
-        npz(time=np.where(TIME[3] == TIME, np.nan, TIME)),
-        {},
-        ("'time'", "finite times", "NaN"),
-    ),
+    ("time missing", npz(time=np.where(TIME[3] == TIME, np.nan, TIME)), {}, ("'time'", "finite times", "NaN")),
     (
         "gap of part of a bin",
         npz(time=TIME + 0.02 * (TIME > 0.5)),
         {},
         ("'time'", "whole bins of 0.05 s", "0.07 s before row 11"),
     ),
-    (
-        "time of another length",
-        npz(clock=np.arange(7.0)),
-        {"time": "clock"},
-        ("'clock'", "20 times, one per bin", "7"),
-    ),
+    ("time of another length", npz(clock=np.arange(7.0)), {"time": "clock"}, ("'clock'", "20 times, one per bin", "7")),
     (
         "behavior too short",
         npz(velocity=VELOCITY[:13], trial=np.zeros(20, int)),
@@ -102,12 +72,7 @@ CONTENT: list[Row] = [
         {"behavior": ["gaze"]},
         ("'gaze'", "20 samples", "(19, 2)"),
     ),
-    (
-        "behavior is text",
-        npz(gaze=np.array(["a", "b"])),
-        {"behavior": ["gaze"]},
-        ("'gaze'", "numbers", "text"),
-    ),
+    ("behavior is text", npz(gaze=np.array(["a", "b"])), {"behavior": ["gaze"]}, ("'gaze'", "numbers", "text")),
     (
         "behavior infinite",
         npz(velocity=np.where(VELOCITY > 0.9, np.inf, VELOCITY)),
@@ -145,30 +110,15 @@ CONTENT: list[Row] = [
         {},
         ("'trial_stop'", "2 ends, one per trial", "1"),
     ),
-    (
-        "start bin too large",
-        npz(startBins=[1, 25]),
-        {},
-        ("'startBins', trial 1", "from 0 to 19", "25", "--index-base"),
-    ),
-    (
-        "start bin 0 in MATLAB",
-        mat(startBins=[0, 5]),
-        {},
-        ("'startBins', trial 0", "from 1 to 20", "0", "--index-base"),
-    ),
+    ("start bin too large", npz(startBins=[1, 25]), {}, ("'startBins', trial 1", "from 0 to 19", "25", "--index-base")),
+    ("start bin 0 in MATLAB", mat(startBins=[0, 5]), {}, ("'startBins', trial 0", "from 1 to 20", "0", "--index-base")),
     (
         "starts as time or bin",
         npz(bin_width=1.0, trial_start=[2, 9]),
         {},
         ("'trial_start'", "could be either", "--trial-unit"),
     ),
-    (
-        "unsorted spikes",
-        only(**SPIKES),
-        {},
-        ("channel '1'", "increasing order", "0.3 after 0.4", "--sort-spikes"),
-    ),
+    ("unsorted spikes", only(**SPIKES), {}, ("channel '1'", "increasing order", "0.3 after 0.4", "--sort-spikes")),
     (
         "spikes as samples",
         only(spike_times=SAMPLES, spike_channels=SAMPLES % 4),
@@ -211,12 +161,7 @@ CONTENT: list[Row] = [
         {},
         ("'spike_times' (spikes) and 'counts' (counts)", "--spikes", "--counts"),
     ),
-    (
-        "nothing known",
-        only(a=np.ones(3)),
-        {},
-        ("spike times or counts", "--spikes or --counts", "The file has: a"),
-    ),
+    ("nothing known", only(a=np.ones(3)), {}, ("spike times or counts", "--spikes or --counts", "The file has: a")),
     ("hostile name", only(**{"a\x1b[31m\nb": np.ones(3)}), {}, ("The file has: a\\x1b[31m\\nb",)),
     ("same channel twice", npz(channel_names=["a", "b", "a"]), {}, ("channel 'a'", "a name used once")),
     (

@@ -161,12 +161,7 @@ FILES: list[Row] = [
     ("missing file", nothing, {}, ("a file", "none at", "Check the path")),
     ("folder", folder_named_npz, {}, ("a file", "a folder")),
     ("empty file", text("session.mat", ""), {}, ("a recording", "an empty file", "Copy it again")),
-    (
-        "unknown suffix",
-        text("session.xyz", "1"),
-        {},
-        ("a known kind of file", "'.xyz'", ".csv", ".mat", ".npz"),
-    ),
+    ("unknown suffix", text("session.xyz", "1"), {}, ("a known kind of file", "'.xyz'", ".csv", ".mat", ".npz")),
     ("no suffix", text("session", "1"), {}, ("a known kind of file", "no suffix", "Known")),
     # NumPy archives
     ("text as npz", text("session.npz", "hello"), {}, ("a NumPy archive", "not a zip file", "sound copy")),
@@ -187,12 +182,7 @@ FILES: list[Row] = [
     ("h5 dangling link", h5(dangling), {}, ("/more", "/nowhere", "leads nowhere")),
     ("h5 link cycle", h5(cycle), {}, ("leads nowhere",)),
     ("h5 huge", h5(huge), {}, ("/more", "as much data as it declares", "declared and 0 stored")),
-    (
-        "h5 not stored",
-        h5(sparse_claim),
-        {},
-        ("/more", "as much data as it declares", "declared and 8,000 stored"),
-    ),
+    ("h5 not stored", h5(sparse_claim), {}, ("/more", "as much data as it declares", "declared and 8,000 stored")),
     # MATLAB
     ("text as mat", text("session.mat", "only words, " * 40), {}, ("a MATLAB file of version 5 or 7.3",)),
     ("mat cut off", cut(mat(), 0.8), {}, ("a MATLAB file", "cut off", "bytes are missing", "sound copy")),
@@ -207,12 +197,7 @@ FILES: list[Row] = [
     ("mat 7.3 cell missing", null_cell, {}, ("spikes", "a cell that exists")),
     # Neo
     ("text as nev", text("session.nev", "hello " * 90), {}, (".nev file that neo can read",)),
-    (
-        "nev without spikes",
-        cut(lambda folder: write_nev(folder / "a.nev", [(9, 1, 1)]), 0.75),
-        {},
-        ("found",),
-    ),
+    ("nev without spikes", cut(lambda folder: write_nev(folder / "a.nev", [(9, 1, 1)]), 0.75), {}, ("found",)),
 ]
 
 

@@ -80,9 +80,7 @@ def virtual_spikes(file):
 def break_chunk(file):
     times = file["units/spike_times"][()]
     del file["units/spike_times"]
-    d = file["units"].create_dataset(
-        "spike_times", times.shape, "f8", chunks=(len(times),), compression="gzip"
-    )
+    d = file["units"].create_dataset("spike_times", times.shape, "f8", chunks=(len(times),), compression="gzip")
     d.id.write_direct_chunk((0,), b"this is not a deflate stream")
 
 
@@ -102,43 +100,22 @@ def no_spikes(file):
 
 HAND = "processing/behavior/hand_velocity_container/hand_velocity"
 DAMAGE = {
-    "no version": (
-        lambda f: f.attrs.__delitem__("nwb_version"),
-        ["an NWB 2 file; found HDF5 without", ".h5"],
-    ),
-    "version 1": (
-        lambda f: f.attrs.__setitem__("nwb_version", "NWB-1.0.6"),
-        ["found version NWB-1.0.6", "Convert"],
-    ),
+    "no version": (lambda f: f.attrs.__delitem__("nwb_version"), ["an NWB 2 file; found HDF5 without", ".h5"]),
+    "version 1": (lambda f: f.attrs.__setitem__("nwb_version", "NWB-1.0.6"), ["found version NWB-1.0.6", "Convert"]),
     "no units": (delete("units"), ["/units: expected a table of units; found none"]),
     "units is a number": (replace("units", 3), ["/units: expected a table of units"]),
-    "units elsewhere": (
-        link("units", h5py.ExternalLink("/etc/x.h5", "/units")),
-        ["an external link to /etc/x.h5"],
-    ),
-    "units lead nowhere": (
-        link("units", h5py.SoftLink("/gone")),
-        ["/units", "a link to /gone, which leads nowhere"],
-    ),
+    "units elsewhere": (link("units", h5py.ExternalLink("/etc/x.h5", "/units")), ["an external link to /etc/x.h5"]),
+    "units lead nowhere": (link("units", h5py.SoftLink("/gone")), ["/units", "a link to /gone, which leads nowhere"]),
     "no spike times": (delete("units/spike_times"), ["/units: expected a column spike_times"]),
-    "no index": (
-        delete("units/spike_times_index"),
-        ["spike_times_index: expected the index of a ragged column"],
-    ),
-    "index too long": (
-        change("units/spike_times_index", -1, 10**6),
-        ["rises to the end", "ends at 1000000 of"],
-    ),
+    "no index": (delete("units/spike_times_index"), ["spike_times_index: expected the index of a ragged column"]),
+    "index too long": (change("units/spike_times_index", -1, 10**6), ["rises to the end", "ends at 1000000 of"]),
     "index falls": (change("units/spike_times_index", 0, 10**6), ["rises to the end; found one that falls"]),
     "index of text": (replace("units/spike_times_index", ["a", "b"]), ["a data set of numbers"]),
     "spikes of text": (
         replace("units/spike_times", ["a", "b"]),
         ["/units/spike_times: expected a data set of numbers"],
     ),
-    "spikes as a group": (
-        lambda f: (delete("units/spike_times")(f), f.create_group("units/spike_times")),
-        ["group"],
-    ),
+    "spikes as a group": (lambda f: (delete("units/spike_times")(f), f.create_group("units/spike_times")), ["group"]),
     "spikes stored outside": (store_outside, ["data stored in this file; found virtual or external storage"]),
     "virtual spikes": (virtual_spikes, ["data stored in this file; found virtual or external storage"]),
     "declared, not stored": (declare_too_much, ["as much data as it declares", "declared and 0 stored"]),
@@ -146,23 +123,14 @@ DAMAGE = {
     "broken chunk": (break_chunk, ["/units/spike_times: expected data that can be read"]),
     "no units at all": (zero_units, ["channels: expected at least one channel; found none"]),
     "no spikes at all": (no_spikes, ["spikes: expected at least one spike"]),
-    "NaN spike": (
-        change("units/spike_times", 3, np.nan),
-        ["channel '1", "finite spike times; found nan at position"],
-    ),
+    "NaN spike": (change("units/spike_times", 3, np.nan), ["channel '1", "finite spike times; found nan at position"]),
     "unsorted": (change("units/spike_times", 0, 9.99), ["increasing order", "--sort-spikes"]),
-    "wrong number of ids": (
-        replace("units/id", [1, 2]),
-        ["/units/id: expected 4 ids, one per unit; found 2"],
-    ),
+    "wrong number of ids": (replace("units/id", [1, 2]), ["/units/id: expected 4 ids, one per unit; found 2"]),
     "intervals of one column": (
         lambda f: replace("units/obs_intervals", f["units/obs_intervals"][:, 0])(f),
         ["/units/obs_intervals: expected start and stop times of each unit"],
     ),
-    "intervals backwards": (
-        change("units/obs_intervals", 0, [5.0, 1.0]),
-        ["obs_intervals: expected at least half"],
-    ),
+    "intervals backwards": (change("units/obs_intervals", 0, [5.0, 1.0]), ["obs_intervals: expected at least half"]),
     "times too few": (
         lambda f: (delete(f"{HAND}/starting_time")(f), f.__setitem__(f"{HAND}/timestamps", np.arange(5.0))),
         ["hand_velocity: expected one timestamp per sample; found 5 timestamps for"],
@@ -174,30 +142,15 @@ DAMAGE = {
         ),
         ["series 'hand_velocity': expected timestamps that increase"],
     ),
-    "rate of zero": (
-        attribute(f"{HAND}/starting_time", "rate", 0.0),
-        ["a time and a rate above 0 Hz; found rate 0"],
-    ),
-    "rate of text": (
-        attribute(f"{HAND}/starting_time", "rate", "fast"),
-        ["attribute rate: expected a number"],
-    ),
-    "conversion of text": (
-        attribute(f"{HAND}/data", "conversion", "cm"),
-        ["attribute conversion: expected a number"],
-    ),
+    "rate of zero": (attribute(f"{HAND}/starting_time", "rate", 0.0), ["a time and a rate above 0 Hz; found rate 0"]),
+    "rate of text": (attribute(f"{HAND}/starting_time", "rate", "fast"), ["attribute rate: expected a number"]),
+    "conversion of text": (attribute(f"{HAND}/data", "conversion", "cm"), ["attribute conversion: expected a number"]),
     "infinite velocity": (change(f"{HAND}/data", 0, np.inf), ["finite numbers or NaN; found infinity"]),
     "no stop": (delete("intervals/trials/stop_time"), ["columns start_time and stop_time", "--no-trials"]),
-    "too few stops": (
-        replace("intervals/trials/stop_time", [1.0]),
-        ["one stop per start; found 1 stops for 3 starts"],
-    ),
+    "too few stops": (replace("intervals/trials/stop_time", [1.0]), ["one stop per start; found 1 stops for 3 starts"]),
     "trial ends first": (change("intervals/trials/stop_time", 1, 0.1), ["trials, row 1", "--no-trials"]),
     "trial of NaN": (change("intervals/trials/stop_time", 1, np.nan), ["trials", "--no-trials"]),
-    "trials elsewhere": (
-        link("intervals/trials", h5py.ExternalLink("x.h5", "/")),
-        ["an external link to x.h5"],
-    ),
+    "trials elsewhere": (link("intervals/trials", h5py.ExternalLink("x.h5", "/")), ["an external link to x.h5"]),
 }
 
 

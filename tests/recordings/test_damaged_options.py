@@ -22,12 +22,7 @@ def session(content: str) -> Callable[[Path], Path]:
 
 
 OPTIONS: list[Row] = [
-    (
-        "variable missing",
-        npz(),
-        {"counts": "count"},
-        ("--counts count", "no such name", "'counts'", "velocity"),
-    ),
+    ("variable missing", npz(), {"counts": "count"}, ("--counts count", "no such name", "'counts'", "velocity")),
     (
         "behavior missing",
         npz(),
@@ -35,38 +30,18 @@ OPTIONS: list[Row] = [
         ("--behavior speed", "no such name", "There are: counts, velocity"),
     ),
     ("spikes and counts", npz(), {"spikes": "a", "counts": "b"}, ("one of the two", "both")),
-    (
-        "counts as spikes",
-        npz(),
-        {"spikes": "counts"},
-        ("'counts'", "a list of spike times", "(20, 3)", "--counts"),
-    ),
+    ("counts as spikes", npz(), {"spikes": "counts"}, ("'counts'", "a list of spike times", "(20, 3)", "--counts")),
     ("channel names of another length", npz(), {"channel_names": "velocity"}, ("one list", "(20, 2)")),
     ("excluded channel", npz(), {"exclude_channels": ["9"]}, ("--exclude-channels 9", "There are: 0, 1, 2")),
-    (
-        "circular series",
-        npz(),
-        {"circular": ["angle"]},
-        ("--circular angle", "a behavior series", "velocity"),
-    ),
+    ("circular series", npz(), {"circular": ["angle"]}, ("--circular angle", "a behavior series", "velocity")),
     (
         "conditions of another length",
         npz(trial=np.arange(20) // 5, c=np.ones(3)),
         {"conditions": ["c"]},
         ("--conditions c", "one per trial"),
     ),
-    (
-        "option without effect",
-        npz(),
-        {"sort_spikes": True},
-        ("--sort-spikes", "applies to this file", "Leave it out"),
-    ),
-    (
-        "sampling rate without samples",
-        npz(),
-        {"sampling_rate": 30000},
-        ("--sampling-rate", "applies to this file"),
-    ),
+    ("option without effect", npz(), {"sort_spikes": True}, ("--sort-spikes", "applies to this file", "Leave it out")),
+    ("sampling rate without samples", npz(), {"sampling_rate": 30000}, ("--sampling-rate", "applies to this file")),
     (
         "trial unit without bins",
         only(spike_times=[0.1, 0.2], trial_start=[0.1]),
@@ -97,12 +72,7 @@ OPTIONS: list[Row] = [
         ("counts_bin_width", "'wide'"),
     ),
     ("csv alone", text("a_spikes.csv", SPIKES_CSV), {}, ("a file beside it", "no a_behavior.csv")),
-    (
-        "csv of behavior",
-        text("a_behavior.csv", BEHAVIOR_CSV),
-        {},
-        ("the file with the spikes", "a_spikes.csv"),
-    ),
+    ("csv of behavior", text("a_behavior.csv", BEHAVIOR_CSV), {}, ("the file with the spikes", "a_spikes.csv")),
     (
         "csv with words",
         text("a_spikes.csv", SPIKES_CSV + "soon,1\n", a_behavior=BEHAVIOR_CSV),

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError
@@ -133,9 +132,7 @@ class TestTime:
     def test_every_count_keeps_its_own_time(self, gaps):
         slots = np.cumsum([0] + [step for gap in gaps for step in (1, 1, gap)])
         counts = np.arange(2 * len(slots)).reshape(-1, 2) + 1
-        recording = read(
-            {"counts": counts, "time": 7 + slots * 0.1, "dt": 0.1}, orientation="time-by-channel"
-        )
+        recording = read({"counts": counts, "time": 7 + slots * 0.1, "dt": 0.1}, orientation="time-by-channel")
         np.testing.assert_array_equal(recording.counts[slots], counts)
         assert recording.n_spikes == counts.sum()
         assert recording.duration == pytest.approx(len(slots) * 0.1)
@@ -167,18 +164,12 @@ class TestBehavior:
         np.testing.assert_array_equal(recording.behavior["gaze"].time, np.arange(7.0))
 
     def test_a_rate_instead_of_times(self):
-        recording = read(
-            {"spikes": ragged([0.1, 0.5]), "gaze": np.ones((2, 50))}, behavior=["gaze"], behavior_rate=100
-        )
+        recording = read({"spikes": ragged([0.1, 0.5]), "gaze": np.ones((2, 50))}, behavior=["gaze"], behavior_rate=100)
         np.testing.assert_allclose(recording.behavior["gaze"].time[:2], [0.005, 0.015])
         assert recording.behavior["gaze"].values.shape == (50, 2)
 
     def test_units_columns_and_angles(self):
-        values = SOUND | {
-            "angle": np.linspace(0, 3, 20),
-            "velocity_unit": "cm/s",
-            "velocity_columns": ["a", "b"],
-        }
+        values = SOUND | {"angle": np.linspace(0, 3, 20), "velocity_unit": "cm/s", "velocity_columns": ["a", "b"]}
         recording = read(values, circular=["angle"])
         assert recording.behavior["velocity"].unit == "cm/s"
         assert recording.behavior["velocity"].columns == ("a", "b")

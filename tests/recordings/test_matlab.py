@@ -90,9 +90,7 @@ class TestValues:
         assert notes == []
 
     def test_counts_channel_by_time(self, write):
-        path = write(
-            spikes=COUNTS, handVel=VELOCITY, timeBase=np.array([[0.05]]), startBins=np.array([[1, 11]])
-        )
+        path = write(spikes=COUNTS, handVel=VELOCITY, timeBase=np.array([[0.05]]), startBins=np.array([[1, 11]]))
         recording = load(path)
         np.testing.assert_array_equal(recording.counts, COUNTS.T)
         np.testing.assert_array_equal(recording.behavior["handVel"].values, VELOCITY.T)
@@ -122,9 +120,7 @@ class TestValues:
         assert recording.channels["label"].tolist() == ["a", "b", "c"]
 
     def test_sparse_counts(self, tmp_path):
-        scipy.io.savemat(
-            tmp_path / "a.mat", {"spikes": scipy.sparse.csc_matrix(COUNTS), "vel": VELOCITY, "dt": 0.1}
-        )
+        scipy.io.savemat(tmp_path / "a.mat", {"spikes": scipy.sparse.csc_matrix(COUNTS), "vel": VELOCITY, "dt": 0.1})
         np.testing.assert_array_equal(load(tmp_path / "a.mat").counts, COUNTS.T)
 
     def test_version_4(self, tmp_path):
@@ -144,9 +140,7 @@ class TestVersion73:
         np.testing.assert_array_equal(load(path).counts, COUNTS.T)
 
     def test_function_handles_and_objects_are_left_out(self, tmp_path):
-        path = write_mat73(
-            tmp_path / "a.mat", spikes=COUNTS, vel=VELOCITY, dt=np.array([[0.1]]), when=np.eye(2)
-        )
+        path = write_mat73(tmp_path / "a.mat", spikes=COUNTS, vel=VELOCITY, dt=np.array([[0.1]]), when=np.eye(2))
         with h5py.File(path, "r+") as file:
             file["when"].attrs["MATLAB_class"] = np.bytes_("datetime")
             file["when"].attrs["MATLAB_object_decode"] = np.int32(3)
@@ -181,17 +175,12 @@ class TestTrialStructs:
         assert channels["electrode"].tolist()[:4] == [1, 1, 7, 9]
 
     def test_one_area_of_several(self, write):
-        recording = load(
-            write(trial_data=TRIALS), counts="PMd_spikes", behavior=["pos"], exclude_channels=["1"]
-        )
+        recording = load(write(trial_data=TRIALS), counts="PMd_spikes", behavior=["pos"], exclude_channels=["1"])
         assert recording.counts.shape == (39, 1)
         assert list(recording.behavior) == ["pos"]
 
     def test_missing_and_outlying_events(self, write):
-        trials = [
-            make_trial(0, 12, idx_go_cue=np.array([[np.nan]])),
-            make_trial(1, 15, idx_go_cue=np.array([[99.0]])),
-        ]
+        trials = [make_trial(0, 12, idx_go_cue=np.array([[np.nan]])), make_trial(1, 15, idx_go_cue=np.array([[99.0]]))]
         recording = load(write(trial_data=trials))
         assert recording.trials["go_cue"].isna().all()
         assert "events: 1 lie outside their trial and are taken as missing (NaN)" in recording.notes
@@ -199,9 +188,7 @@ class TestTrialStructs:
     def test_trials_of_one_length_are_turned_by_their_kinematics(self, write):
         trials = [make_trial(i, 12) for i in range(3)]
         turned = [t | {"M1_spikes": t["M1_spikes"].T, "PMd_spikes": t["PMd_spikes"].T} for t in trials]
-        np.testing.assert_array_equal(
-            load(write(trial_data=turned)).counts, load(write(trial_data=trials)).counts
-        )
+        np.testing.assert_array_equal(load(write(trial_data=turned)).counts, load(write(trial_data=trials)).counts)
 
     def test_spike_times_from_the_start_of_each_trial(self, write):
         cells = [[np.array([[0.01, 0.05]]), np.array([[0.02]])], [np.array([[0.11]]), np.zeros((0, 0))]]
@@ -214,9 +201,7 @@ class TestTrialStructs:
         np.testing.assert_allclose(recording.spikes[1], [0.02])
         assert recording.duration == pytest.approx(0.27)
         trials[0]["spikes"] = [np.array([[0.01, 0.2]]), np.array([[0.02]])]
-        with pytest.raises(
-            InputError, match=r"trial 1: 'spikes', channel 0: expected spike times from 0 to 0.12 s"
-        ):
+        with pytest.raises(InputError, match=r"trial 1: 'spikes', channel 0: expected spike times from 0 to 0.12 s"):
             load(write(td=trials))
 
     def test_without_trials_it_is_one_stretch(self, write):

@@ -6,9 +6,7 @@ import h5py
 import numpy as np
 import pytest
 
-pynwb = pytest.importorskip(
-    "pynwb", reason="pynwb writes the files that these tests read: pip install neurofs[nwb]"
-)
+pynwb = pytest.importorskip("pynwb", reason="pynwb writes the files that these tests read: pip install neurofs[nwb]")
 
 from pynwb.behavior import CompassDirection, Position, SpatialSeries  # noqa: E402
 from pynwb.epoch import TimeIntervals  # noqa: E402
@@ -30,9 +28,7 @@ def add_electrodes(file, n=4):
     device = file.create_device(name="array")
     group = file.create_electrode_group(name="shank", description="s", location="M1", device=device)
     for i in range(n):
-        file.add_electrode(
-            x=float(i), y=2.0 * i, z=0.0, imp=1.0, location=f"M1-{i}", filtering="no", group=group
-        )
+        file.add_electrode(x=float(i), y=2.0 * i, z=0.0, imp=1.0, location=f"M1-{i}", filtering="no", group=group)
 
 
 def add_units(file, trains, **columns):
@@ -68,13 +64,7 @@ def rich_file(tmp_path):
     time = np.arange(0, 10, 0.01)
     raw = (1000 * np.column_stack([np.sin(time), np.cos(time)])).astype(np.int16)
     hand = SpatialSeries(
-        name="hand",
-        data=raw,
-        timestamps=time,
-        reference_frame="table",
-        unit="m",
-        conversion=0.001,
-        offset=0.5,
+        name="hand", data=raw, timestamps=time, reference_frame="table", unit="m", conversion=0.001, offset=0.5
     )
     behavior.add(Position(spatial_series=hand))
     angle = SpatialSeries(
@@ -93,9 +83,7 @@ def rich_file(tmp_path):
     file.add_trial_column("target", "where")
     file.add_trial_column("side", "text")
     for i in range(3):
-        file.add_trial(
-            start_time=3.0 * i, stop_time=3.0 * i + 2.5, target=i * 45.0, side="left" if i else "right"
-        )
+        file.add_trial(start_time=3.0 * i, stop_time=3.0 * i + 2.5, target=i * 45.0, side="left" if i else "right")
     table = TimeIntervals(name="sleep", description="an extra table")
     table.add_row(start_time=0.0, stop_time=1.0)
     file.add_time_intervals(table)
@@ -190,9 +178,7 @@ def test_degrees_become_radians_and_equal_names_get_their_container(tmp_path):
     file = new_file()
     add_units(file, [[1.0, 2.0]])
     behavior = file.create_processing_module("behavior", "b")
-    degrees = SpatialSeries(
-        name="x", data=np.array([0.0, 90.0]), rate=1.0, reference_frame="n", unit="degrees"
-    )
+    degrees = SpatialSeries(name="x", data=np.array([0.0, 90.0]), rate=1.0, reference_frame="n", unit="degrees")
     behavior.add(CompassDirection(spatial_series=degrees))
     file.add_acquisition(pynwb.TimeSeries(name="x", data=np.arange(3.0), rate=1.0, unit="V"))
     r = load(save(file, tmp_path / "names.nwb"))

@@ -65,9 +65,7 @@ def test_a_plug_in_reads_its_format(tmp_path, install, value):
 
 
 def test_a_broken_plug_in_gives_one_line_and_stops_no_other_format(tmp_path, install):
-    install(
-        five="lab_package:number", gone="no_such_package:read", lab="lab_package:read", none="lab_package:no"
-    )
+    install(five="lab_package:number", gone="no_such_package:read", lab="lab_package:read", none="lab_package:no")
     assert load(write_text(tmp_path / "a.lab", SPIKES)).n_spikes == 2
     assert load(write_npz(tmp_path / "a.npz", **COUNTS)).n_channels == 3
     cases = {
@@ -88,9 +86,7 @@ def test_a_broken_plug_in_gives_one_line_and_stops_no_other_format(tmp_path, ins
 
 def test_a_plug_in_cannot_replace_a_format_of_neurofs(tmp_path, install):
     install(csv="lab_package:read")
-    with pytest.raises(
-        UsageError, match=r"^\.csv: the reader lab_package:read of lab-package 1\.2 would replace"
-    ):
+    with pytest.raises(UsageError, match=r"^\.csv: the reader lab_package:read of lab-package 1\.2 would replace"):
         load(write_text(tmp_path / "a.csv", SPIKES))
     assert load(write_npz(tmp_path / "a.npz", **COUNTS)).n_channels == 3
 

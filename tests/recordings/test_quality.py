@@ -7,14 +7,7 @@ import pytest
 
 from neurofs.ground.config import LoadOptions
 from neurofs.recordings.demo import demo_path
-from neurofs.recordings.quality import (
-    describe,
-    find_warnings,
-    inspect_file,
-    measure_activity,
-    render_text,
-    suggest,
-)
+from neurofs.recordings.quality import describe, find_warnings, inspect_file, measure_activity, render_text, suggest
 from neurofs.recordings.recording import Recording, Series
 
 

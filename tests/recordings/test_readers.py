@@ -171,9 +171,7 @@ def test_movement_windows_in_a_numpy_archive(shared_data):
     path = shared_data / "chewie_20131003_m1.npz"
     recording = load(path)
     with np.load(path, allow_pickle=False) as raw:
-        counts, velocity, labels, direction = (
-            raw[name] for name in ("counts", "hand_velocity", "trial", "direction")
-        )
+        counts, velocity, labels, direction = (raw[name] for name in ("counts", "hand_velocity", "trial", "direction"))
     assert recording.counts.shape == (1640, 174)
     assert recording.n_spikes == int(counts.sum(dtype=np.int64)) == 81154
     np.testing.assert_array_equal(recording.counts, counts)

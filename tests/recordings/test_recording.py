@@ -15,36 +15,24 @@ BAD = {
     "both": ({"spikes": [[1.0]], "counts": [[1]], "bin_width": 0.1}, "found both"),
     "no channels": ({"spikes": []}, "at least one channel"),
     "no spike at all": ({"spikes": [[], []]}, "at least one spike"),
-    "unsorted": (
-        {"spikes": [[1.0], [0.655, 0.412]]},
-        "channel '1': expected spike times in increasing order",
-    ),
+    "unsorted": ({"spikes": [[1.0], [0.655, 0.412]]}, "channel '1': expected spike times in increasing order"),
     "NaN spike": ({"spikes": [[0.1, np.nan]]}, "finite spike times; found nan at position 1"),
     "spike matrix": ({"spikes": [np.zeros((2, 2))]}, "a list of spike times"),
     "counts in 3-D": ({"counts": np.zeros((2, 2, 2)), "bin_width": 0.1}, "numbers (time, channel)"),
     "text counts": ({"counts": [["a"]], "bin_width": 0.1}, "numbers (time, channel)"),
     "no bin width": ({"counts": [[1]]}, "a bin width in seconds; found 0.0"),
-    "negative counts": (
-        {"counts": [[1, 2], [1, -2]], "bin_width": 0.1},
-        "channel 1, bin 1: expected a number",
-    ),
+    "negative counts": ({"counts": [[1, 2], [1, -2]], "bin_width": 0.1}, "channel 1, bin 1: expected a number"),
     "NaN counts": ({"counts": [[1, np.nan]], "bin_width": 0.1}, "channel 1, bin 0: expected a number"),
     "infinite counts": ({"counts": [[np.inf]], "bin_width": 0.1}, "finite numbers; found infinity"),
     "no bins": ({"counts": np.zeros((0, 3)), "bin_width": 0.1}, "at least one bin"),
     "wrong channel table": ({"spikes": [[1.0]], "channels": pd.DataFrame({"name": ["a", "b"]})}, "1 rows"),
-    "names twice": (
-        {"spikes": [[1.0]] * 2, "channels": pd.DataFrame({"name": ["a", "a"]})},
-        "a name used once",
-    ),
+    "names twice": ({"spikes": [[1.0]] * 2, "channels": pd.DataFrame({"name": ["a", "a"]})}, "a name used once"),
     "observed backwards": ({"spikes": [[1.0]], "observed": [[2, 1]]}, "a stop after the start"),
     "observed overlap": ({"spikes": [[1.0]], "observed": [[0, 2], [1, 3]]}, "do not overlap; found 1 before"),
     "observed NaN": ({"spikes": [[1.0]], "observed": [[0, np.nan]]}, "finite start and stop"),
     "trials overlap": ({"spikes": [[1.0]], "trials": trials((0, 2), (1, 3))}, "--no-trials"),
     "trial NaN": ({"spikes": [[1.0]], "trials": trials((0, np.nan))}, "finite start and stop"),
-    "trials without stop": (
-        {"spikes": [[1.0]], "trials": pd.DataFrame({"start": [0]})},
-        "columns start and stop",
-    ),
+    "trials without stop": ({"spikes": [[1.0]], "trials": pd.DataFrame({"start": [0]})}, "columns start and stop"),
 }
 
 
@@ -118,9 +106,7 @@ def test_gaps():
 
 def test_hostile_names_stay_on_one_harmless_line():
     with pytest.raises(InputError) as error:
-        Recording(
-            "s", spikes=[[2.0, 1.0]], channels=pd.DataFrame({"name": ["\x1b[31m\n<script>" + "x" * 500]})
-        )
+        Recording("s", spikes=[[2.0, 1.0]], channels=pd.DataFrame({"name": ["\x1b[31m\n<script>" + "x" * 500]}))
     message = str(error.value)
     assert "\x1b" not in message
     assert "\n" not in message

@@ -34,9 +34,7 @@ def test_channels_are_as_published(session):
 def test_trials_hold_move_and_hold(session):
     t = session.trials
     assert sorted(t["direction"].unique()) == [0, 45, 90, 135, 180, 225, 270, 315]
-    assert (
-        (t["start"] < t["move_onset"]) & (t["move_onset"] < t["move_end"]) & (t["move_end"] < t["stop"])
-    ).all()
+    assert ((t["start"] < t["move_onset"]) & (t["move_onset"] < t["move_end"]) & (t["move_end"] < t["stop"])).all()
     velocity = session.behavior["hand_velocity"]
     for trial in t.itertuples():
         moving = (velocity.time > trial.move_onset) & (velocity.time < trial.move_end)
@@ -65,9 +63,7 @@ def best_lag(session, row, signal):
 
 def test_units_follow_the_movement_at_their_lag(session):
     velocity = session.behavior["hand_velocity"].values
-    tuned = session.channels[
-        (session.channels["presence"] == 1) & session.channels["tuning"].isin(["cosine", "speed"])
-    ]
+    tuned = session.channels[(session.channels["presence"] == 1) & session.channels["tuning"].isin(["cosine", "speed"])]
     for row, unit in tuned.iterrows():
         angle = np.deg2rad(unit["preferred_direction"])
         direction = np.array([np.cos(angle), np.sin(angle)])

@@ -78,9 +78,7 @@ def test_all_controls_are_reached_by_tab(demo_run, open_page):
     seen = set()
     for _ in range(80):
         page.keyboard.press("Tab")
-        seen.add(
-            page.evaluate("(e => e.dataset.role || e.dataset.copy || e.tagName)(document.activeElement)")
-        )
+        seen.add(page.evaluate("(e => e.dataset.role || e.dataset.copy || e.tagName)(document.activeElement)"))
     wanted = {"method", "previous", "next", "in", "out", "scroll", "output", "n", "CANVAS", "methods-text"}
     assert wanted <= seen
 
@@ -151,10 +149,7 @@ def test_hovering_a_trace_reads_true_and_decoded_values(demo_run, open_page):
     method = found.predictions["method"].values.tolist().index("corrcoef")
     for output, name in enumerate(found.predictions["output"].values):
         part = text.split(f"{name}: true ")[1]
-        true, decoded = (
-            float(part.split(",")[0]),
-            float(part.split("decoded ")[1].split(";")[0].split(" (")[0]),
-        )
+        true, decoded = (float(part.split(",")[0]), float(part.split("decoded ")[1].split(";")[0].split(" (")[0]))
         assert true == pytest.approx(found.predictions["target"].values[row, output], rel=1e-3)
         expected = found.predictions["predicted"].values[method, 0, output, row]
         assert decoded == pytest.approx(expected, rel=1e-3)

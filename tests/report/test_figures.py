@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from comparisons import make_comparison
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from neurofs.comparison.summary import Estimate
@@ -18,12 +19,13 @@ from neurofs.report.feature_maps import (
     share_by_kind,
     weigh_lags,
 )
+from neurofs.report.figures.across import draw_all_lags
 from neurofs.report.figures.maps import draw_lags, draw_positions, draw_top_maps, draw_weight_maps
 from neurofs.report.figures.scores import draw_confusion, draw_curves, draw_null, draw_stability, draw_wins
 from neurofs.report.figures.session import draw_raster, draw_traces
 from neurofs.report.methods_text import write_methods
 from neurofs.report.page import MARKERS, render, show_table
-from neurofs.report.palette import THEME, find_key
+from neurofs.report.palette import BLUE, THEME, find_key
 from neurofs.report.pictures import Table
 from neurofs.selectors import SELECTORS
 
@@ -66,9 +68,33 @@ def test_chance_is_drawn_as_an_error():
 
 def test_the_caption_says_where_the_line_of_chance_comes_from():
     comparison = make_comparison()
-    assert "(1 − R² at chance) × the variance" in draw_curves(comparison).caption
+    assert "(1 − R² at chance) × the variance" in draw_curves(comparison).caption.text
     silent = replace(comparison, summary=comparison.summary.model_copy(update={"null": []}))
-    assert "chance" not in draw_curves(silent).caption
+    assert "chance" not in draw_curves(silent).caption.text
+
+
+def test_captions_of_classes_speak_of_accuracy():
+    classes = make_comparison(classes=("a", "b"), outputs=("d",))
+    assert draw_curves(classes).caption.title == "Accuracy against the number of features"
+    assert "Higher is better" in draw_curves(classes).caption.text
+    assert "A good ranking rises early:" in draw_curves(classes).caption.text
+    assert draw_traces(classes).caption.text.endswith("stays on the true class within a trial.")
+    values = make_comparison()
+    assert "A good ranking comes down early and stays low:" in draw_curves(values).caption.text
+    assert draw_traces(values).caption.text.endswith("stays near the mean.")
+
+
+def test_what_belongs_to_the_reference_has_its_color():
+    comparison = make_comparison(selectors=("infogain", "rgs"))
+    color = find_key("infogain").color
+    assert draw(draw_null(comparison)).lines[2].get_color() == color
+    disks = draw(draw_positions(comparison)).collections[1]
+    assert to_hex(disks.get_facecolor()[0]) == color
+    index = [make_comparison(selectors=("infogain", "rgs"), seed=seed) for seed in range(2)]
+    axes = draw(draw_all_lags(dict(enumerate(index))))
+    assert axes.lines[-1].get_color() == color
+    axes = draw(draw_all_lags({"a": comparison, "b": make_comparison()}))
+    assert axes.lines[-1].get_color() == BLUE
 
 
 def test_the_methods_text_of_one_lag():
@@ -164,9 +190,7 @@ def test_maps_are_means_over_what_is_there():
     weights["weights"].values[0, 0, 0, 1:] = np.nan
     weights["ranking"].values[0, 0, 0, 1:] = 0
     partial = replace(comparison, weights=weights)
-    np.testing.assert_allclose(
-        mean_weights(partial, "rgs")[0], weights["weights"].values[0, 0, 0, 0], rtol=1e-6
-    )
+    np.testing.assert_allclose(mean_weights(partial, "rgs")[0], weights["weights"].values[0, 0, 0, 0], rtol=1e-6)
     ranks = weights["ranking"].values[0].reshape(-1, 8, 4)
     known = ranks[ranks.max(axis=(1, 2)) > 0]
     np.testing.assert_allclose(selected_share(partial, "rgs", 5), (known <= 5).mean(axis=0))

@@ -9,18 +9,17 @@ import pytest
 from comparisons import make_comparison
 
 from neurofs.comparison.comparison import read
+from neurofs.comparison.wording import format_number
 from neurofs.report.feature_maps import describe_channels
-from neurofs.report.page import format_number, render_index
+from neurofs.report.index import IndexEntry
+from neurofs.report.page import render_index
 
 pytestmark = pytest.mark.browser
 
 
 def test_the_numbers_of_the_headline_are_those_of_the_run(demo_run, open_page):
     page = open_page(demo_run / "report.html")
-    summary, scores = (
-        json.loads((demo_run / "summary.json").read_text()),
-        pd.read_csv(demo_run / "scores.csv"),
-    )
+    summary, scores = (json.loads((demo_run / "summary.json").read_text()), pd.read_csv(demo_run / "scores.csv"))
     for key, number in summary["headline"]["numbers"].items():
         card = page.locator(f"[data-number={key}]")
         if key == "best" and number["method"] == summary["reference"]:
@@ -37,10 +36,7 @@ def test_the_numbers_of_the_headline_are_those_of_the_run(demo_run, open_page):
 
 def test_the_table_of_methods_is_that_of_the_run(demo_run, open_page):
     page = open_page(demo_run / "report.html")
-    summary, scores = (
-        json.loads((demo_run / "summary.json").read_text()),
-        pd.read_csv(demo_run / "scores.csv"),
-    )
+    summary, scores = (json.loads((demo_run / "summary.json").read_text()), pd.read_csv(demo_run / "scores.csv"))
     rows = read_table(page, "#methods-table")
     assert len(rows) == len(summary["methods"])
     for row, method in zip(rows, summary["methods"], strict=True):
@@ -62,10 +58,7 @@ def read_table(page, selector: str) -> list[dict[str, str]]:
 
 def test_the_numbers_of_three_figures_are_those_of_the_run(demo_run, open_page):
     page = open_page(demo_run / "report.html")
-    summary, scores = (
-        json.loads((demo_run / "summary.json").read_text()),
-        pd.read_csv(demo_run / "scores.csv"),
-    )
+    summary, scores = (json.loads((demo_run / "summary.json").read_text()), pd.read_csv(demo_run / "scores.csv"))
     curve = scores[~scores["chosen"]]
     rows = read_table(page, "#numbers-curves")
     assert len(rows) >= 2 * 2 * 5
@@ -100,16 +93,14 @@ def test_the_table_of_channels_is_that_of_the_run(demo_run, open_page):
 
 def test_sorting_the_index_keeps_failures_first(open_page, tmp_path):
     done = [make_comparison(seed=seed, n_rows=100) for seed in range(3)]
-    entries = [{"name": f"day{i}", "status": "done", "comparison": c} for i, c in enumerate(done)]
+    entries = [IndexEntry(f"day{i}", "done", comparison=c) for i, c in enumerate(done)]
     path = tmp_path / "index.html"
-    path.write_text(
-        render_index([*entries, {"name": "bad", "status": "failed", "reason": "x"}]), encoding="utf-8"
-    )
+    path.write_text(render_index([*entries, IndexEntry("bad", "failed", "x")]), encoding="utf-8")
     page = open_page(path)
     table = page.locator("#sessions-table")
     for direction in ("descending", "ascending"):
         table.locator("thead button", has_text="first selector").click()
         names = table.locator("tbody th").all_text_contents()
-        means = [c.summary["headline"]["numbers"]["reference"]["mean"] for c in done]
+        means = [c.summary.headline.numbers.reference.mean for c in done]
         order = sorted(range(3), key=lambda i: means[i], reverse=direction == "descending")
         assert names == ["bad", *(f"day{i}" for i in order)]

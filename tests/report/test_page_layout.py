@@ -8,6 +8,7 @@ import pytest
 from comparisons import HOSTILE, make_comparison
 
 from neurofs.ground.errors import printable
+from neurofs.report.index import IndexEntry
 from neurofs.report.page import render, render_index
 
 pytestmark = pytest.mark.browser
@@ -141,8 +142,8 @@ def test_hostile_names_execute_nothing_and_show_literally(open_page, tmp_path):
 def test_a_hostile_index_executes_nothing(open_page, tmp_path):
     comparison = make_comparison(names=HOSTILE)
     entries = [
-        {"name": HOSTILE[0], "status": "failed", "reason": HOSTILE[1], "href": "javascript:window.hacked=1"},
-        {"name": HOSTILE[5], "status": "done", "href": HOSTILE[6], "comparison": comparison},
+        IndexEntry(HOSTILE[0], "failed", HOSTILE[1], "javascript:window.hacked=1"),
+        IndexEntry(HOSTILE[5], "done", href=HOSTILE[6], comparison=comparison),
     ]
     path = tmp_path / "index.html"
     path.write_text(render_index(entries), encoding="utf-8")
@@ -163,9 +164,7 @@ def find_violations(page) -> list[str]:
     from axe_playwright_python.sync_playwright import Axe
 
     found = Axe().run(page).response["violations"]
-    return [
-        f"{v['id']}: {v['nodes'][0]['html'][:120]}" for v in found if v["impact"] in ("serious", "critical")
-    ]
+    return [f"{v['id']}: {v['nodes'][0]['html'][:120]}" for v in found if v["impact"] in ("serious", "critical")]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -174,8 +173,6 @@ def test_axe_finds_no_serious_violation(demo_run, open_page, tmp_path, scheme):
     classes = make_comparison(classes=("left", "right"), outputs=("side",), leaks=8)
     assert find_violations(open_page(write_page(classes, tmp_path), scheme=scheme)) == []
     path = tmp_path / "index.html"
-    failed = {"name": "bad", "status": "failed", "reason": "no spikes"}
-    path.write_text(
-        render_index([failed, {"name": "a", "status": "done", "comparison": classes}]), encoding="utf-8"
-    )
+    entries = [IndexEntry("bad", "failed", "no spikes"), IndexEntry("a", "done", comparison=classes)]
+    path.write_text(render_index(entries), encoding="utf-8")
     assert find_violations(open_page(path, scheme=scheme)) == []

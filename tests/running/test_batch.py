@@ -55,9 +55,7 @@ def kinds(out, kind):
 def test_a_batch_writes_a_run_folder_per_session_and_one_table(undisturbed):
     check_folder(undisturbed)
     lines = (undisturbed / "scores.csv").read_text().splitlines()
-    own = [
-        (undisturbed / "sessions" / day / "scores.csv").read_text().splitlines() for day in ("day1", "day2")
-    ]
+    own = [(undisturbed / "sessions" / day / "scores.csv").read_text().splitlines() for day in ("day1", "day2")]
     assert lines == [f"session,{own[0][0]}"] + [
         f"{day},{line}" for day, part in zip(("day1", "day2"), own, strict=True) for line in part[1:]
     ]
@@ -141,9 +139,7 @@ def test_fresh_starts_over(undisturbed, tmp_path):
 
 def test_a_dry_run_prints_the_plan_and_writes_nothing(undisturbed, tmp_path):
     path = write_batch(tmp_path)
-    plan = json.loads(
-        run("batch", path, "--out", tmp_path / "new", "--dry-run", "--json", "--jobs", 2).stdout
-    )
+    plan = json.loads(run("batch", path, "--out", tmp_path / "new", "--dry-run", "--json", "--jobs", 2).stdout)
     assert [(row["name"], row["to_do"]) for row in plan["sessions"]] == [("day1", 10), ("day2", 10)]
     assert plan["seconds"] > 0
     assert not (tmp_path / "new").exists()
@@ -295,9 +291,7 @@ def test_five_bad_sessions_among_ten(undisturbed, tmp_path):
     (tmp_path / "start").mkdir()
     (tmp_path / "start" / "sitecustomize.py").write_text(CUSTOMIZE)
     out = tmp_path / "out"
-    found = run(
-        "batch", path, "--out", out, "--jobs", 2, "--task-timeout", "60", "--json", path=tmp_path / "start"
-    )
+    found = run("batch", path, "--out", out, "--jobs", 2, "--task-timeout", "60", "--json", path=tmp_path / "start")
     assert found.returncode == 1, found.stderr
     assert "Traceback" not in found.stderr
     sessions = {session["name"]: session for session in json.loads(found.stdout)["sessions"]}
@@ -319,9 +313,7 @@ def test_five_bad_sessions_among_ten(undisturbed, tmp_path):
 
 def test_failed_sessions_are_the_last_lines(tmp_path):
     (tmp_path / "bad.nwb").write_bytes(b"no HDF5")
-    found = run(
-        "batch", write_batch(tmp_path, MINI + '[[session]]\nfile = "bad.nwb"\n'), "--out", tmp_path / "o"
-    )
+    found = run("batch", write_batch(tmp_path, MINI + '[[session]]\nfile = "bad.nwb"\n'), "--out", tmp_path / "o")
     assert found.returncode == 1
     assert found.stdout.splitlines()[-1].startswith("failed: bad: bad.nwb: expected")
     assert "2 of 3 sessions done" in found.stdout
@@ -348,10 +340,7 @@ def test_stop_on_error_stops_and_one_thread_talks_to_the_helper(tmp_path, monkey
 
 
 def test_two_batches_do_not_share_a_folder(tmp_path):
-    with (
-        hold_folder(tmp_path / "out"),
-        pytest.raises(FolderInUse, match=f"in use by process {os.getpid()} on"),
-    ):
+    with hold_folder(tmp_path / "out"), pytest.raises(FolderInUse, match=f"in use by process {os.getpid()} on"):
         run_here(write_batch(tmp_path), tmp_path / "out")
     assert not (tmp_path / "out" / "events.jsonl").exists()
 
@@ -377,9 +366,7 @@ def test_a_disk_that_fills_up_ends_the_batch_without_half_a_file(tmp_path):
     text = DEFAULTS.replace("sizes = [1, 4]", "sizes = []").replace("n_lags = 2", "n_lags = 8")
     path = write_batch(tmp_path, text + '[[session]]\nfile = "day.nwb"\n')
     arguments = ["batch", str(path), "--out", str(tmp_path / "out"), "--jobs", "1"]
-    found = subprocess.run(
-        [sys.executable, "-c", command, *arguments], env=environment, capture_output=True, text=True
-    )
+    found = subprocess.run([sys.executable, "-c", command, *arguments], env=environment, capture_output=True, text=True)
     assert found.returncode in (1, 2)
     assert "Check space and rights." in found.stdout + found.stderr
     assert "Traceback" not in found.stderr

@@ -60,9 +60,7 @@ def test_patterns_lists_and_overrides(tmp_path):
 
 def test_a_session_file_has_its_own_settings(tmp_path):
     (tmp_path / "day.toml").write_text('file = "raw/day.mat"\ncounts = "spikes"\nn_lags = 4\n')
-    config = read(
-        tmp_path, '[defaults]\ntarget = "v"\nn_lags = 3\n[[session]]\nfile = "day.toml"\nlead = 0.1\n'
-    )
+    config = read(tmp_path, '[defaults]\ntarget = "v"\nn_lags = 3\n[[session]]\nfile = "day.toml"\nlead = 0.1\n')
     options = plan_sessions(config, Path("out"))[0].options
     assert (options.counts, options.n_lags, options.lead, options.target) == ("spikes", 4, 0.1, ("v",))
     assert options.file == str(tmp_path / "raw" / "day.mat")
@@ -89,28 +87,16 @@ def test_simulated_sessions_have_seeds_and_files_of_their_own(tmp_path):
     ("text", "message"),
     [
         ("[defualts]\nn_lags = 3\n" + SESSION, "unknown section 'defualts'; did you mean defaults?"),
-        (
-            "[defaults]\nn_lgas = 3\n" + SESSION,
-            "batch.toml: defaults: unknown key 'n_lgas'; did you mean n_lags?",
-        ),
-        (
-            SESSION + "n_splits = 1\n",
-            "session 1: n_splits: Input should be greater than or equal to 2",
-        ),
+        ("[defaults]\nn_lgas = 3\n" + SESSION, "batch.toml: defaults: unknown key 'n_lgas'; did you mean n_lags?"),
+        (SESSION + "n_splits = 1\n", "session 1: n_splits: Input should be greater than or equal to 2"),
         ('[defaults]\nfile = "x"\n' + SESSION, "defaults: file belongs to a session; move it to [[session]]"),
         ("[batch]\nnme = 'x'\n" + SESSION, "batch.toml: batch: unknown key 'nme'; did you mean name?"),
         ("[[session]]\nname = 'x'\n", 'session 1: no file; add file = "…"'),
         ("[batch]\nname = 'x'\n", "batch.toml: no sessions; add [[session]] with file, or [[simulate]]"),
         ("[session]\nfile = 'x'\n", "expected sections [[session]] in double brackets"),
-        (
-            "[[simulate]]\nn_trails = 4\n",
-            "batch.toml: simulate: unknown key 'n_trails'; did you mean n_trials?",
-        ),
+        ("[[simulate]]\nn_trails = 4\n", "batch.toml: simulate: unknown key 'n_trails'; did you mean n_trials?"),
         (SESSION + "[cluster]\nkind = 'slrum'\n", "cluster: kind: Input should be 'slurm', 'pbs'"),
-        (
-            SESSION + "[cluster]\nkind = 'slurm'\nwaltime = '1'\n",
-            "unknown key 'waltime'; did you mean walltime?",
-        ),
+        (SESSION + "[cluster]\nkind = 'slurm'\nwaltime = '1'\n", "unknown key 'waltime'; did you mean walltime?"),
         ("[[defaults]]\n" + SESSION, "batch.toml: expected one section [defaults]"),
     ],
 )

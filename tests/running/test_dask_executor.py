@@ -12,16 +12,9 @@ from dask_cluster import start_cluster, start_worker
 
 from neurofs.ground.errors import InputError, UsageError
 from neurofs.running.batch.config import ClusterOptions
-from neurofs.running.dask_executor import (
-    MAX_LOSSES,
-    Dask,
-    call_in_child,
-    connect_dask,
-    dismiss_workers,
-    make_cluster,
-)
-from neurofs.running.executors import Failure, Job, Limits, Serial, Shared
-from neurofs.running.worker import SINGLE_THREAD, Worker
+from neurofs.running.dask_executor import MAX_LOSSES, Dask, call_in_child, connect_dask, dismiss_workers, make_cluster
+from neurofs.running.executors import Job, Serial
+from neurofs.running.worker import SINGLE_THREAD, Failure, Limits, Shared, Worker
 
 pytestmark = [
     pytest.mark.dask,
@@ -129,9 +122,7 @@ def test_a_job_does_not_inherit_the_losses_of_one_that_is_gone():
 
 
 def test_no_scheduler_is_said_so():
-    with pytest.raises(
-        InputError, match=r"scheduler tcp://127\.0\.0\.1:9: expected a Dask scheduler that answers"
-    ):
+    with pytest.raises(InputError, match=r"scheduler tcp://127\.0\.0\.1:9: expected a Dask scheduler that answers"):
         connect_dask(1, None, "tcp://127.0.0.1:9")
 
 

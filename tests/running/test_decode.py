@@ -347,13 +347,7 @@ def test_several_sessions_of_one_name_are_refused(session, tmp_path):
 def test_classes_are_decoded_with_a_confusion_matrix(tmp_path):
     session = simulate_session(40, n_electrodes=4, random_state=2)
     found = compare(
-        session,
-        "direction",
-        n_lags=2,
-        n_splits=3,
-        n_shifts=0,
-        selectors=("relieff", "infogain"),
-        decoder=("knn",),
+        session, "direction", n_lags=2, n_splits=3, n_shifts=0, selectors=("relieff", "infogain"), decoder=("knn",)
     )
     counts = np.array(found.summary.confusion.counts)
     assert counts.sum() == found.summary.session.n_samples
@@ -388,22 +382,14 @@ BAD = {
     "no target": (toy(), [], "choose one with --target"),
     "no trials": (toy(0), ["--target", "speed", "--folds", "trials"], "no trials"),
     "one trial": (toy(1), ["--target", "speed"], "expected at least 5 trials"),
-    "too few samples for k": (
-        toy(),
-        ["--target", "speed", "--n-neighbors", "300"],
-        "expected at least 376 samples",
-    ),
+    "too few samples for k": (toy(), ["--target", "speed", "--n-neighbors", "300"], "expected at least 376 samples"),
     "more lags than bins in every trial": (toy(), ["--target", "speed", "--n-lags", "30"], "fewer lags"),
     "constant target": (
         toy(target=lambda n: np.full((n, 1), 3.0)),
         ["--target", "speed"],
         "expected values that vary; found 3",
     ),
-    "nothing but NaN": (
-        toy(target=lambda n: np.full((n, 1), np.nan)),
-        ["--target", "speed"],
-        "the target is missing",
-    ),
+    "nothing but NaN": (toy(target=lambda n: np.full((n, 1), np.nan)), ["--target", "speed"], "the target is missing"),
     "unknown selector": (toy(), ["--target", "speed", "--selectors", "rsg"], "no selector named 'rsg'"),
     "selector of classes": (toy(), ["--target", "speed", "--selectors", "simba"], "needs classes"),
     "unknown decoder": (toy(), ["--target", "speed", "--decoder", "lstm"], "no decoder named 'lstm'"),

@@ -17,8 +17,8 @@ from batches import wait_for
 
 import neurofs.running.worker
 from neurofs.ground.errors import UsageError
-from neurofs.running.executors import Failure, Job, Limits, Processes, Serial, Shared, make_executor
-from neurofs.running.worker import SINGLE_THREAD, Worker
+from neurofs.running.executors import Job, Processes, Serial, make_executor
+from neurofs.running.worker import SINGLE_THREAD, Failure, Limits, Shared, Worker
 
 
 @pytest.fixture
@@ -43,9 +43,7 @@ def test_a_process_that_aborts_costs_its_task_and_says_why(worker):
     assert (
         results[1]
         == results[3]
-        == Failure(
-            "its process died (SIGABRT): free(): invalid pointer", "free(): invalid pointer", died=True
-        )
+        == Failure("its process died (SIGABRT): free(): invalid pointer", "free(): invalid pointer", died=True)
     )
 
 
@@ -172,9 +170,7 @@ EXECUTORS = [Serial(), Processes(1), Processes(2)]
 def test_every_executor_gives_the_same_bytes(executor):
     shared = np.random.default_rng(0).normal(size=5)
     found = dict(executor.run(jobs.draw, shared, range(6)))
-    assert {n: value.tobytes() for n, value in found.items()} == {
-        n: jobs.draw(shared, n).tobytes() for n in range(6)
-    }
+    assert {n: value.tobytes() for n, value in found.items()} == {n: jobs.draw(shared, n).tobytes() for n in range(6)}
 
 
 @pytest.mark.parametrize("executor", EXECUTORS, ids=["serial", "one", "two"])
@@ -187,9 +183,7 @@ def test_a_failed_task_is_a_result(executor):
 
 def test_jobs_of_several_sessions_mix():
     one, two = Shared.pack("one", 1), Shared.pack("two", 2)
-    found = list(
-        Processes(2).run_jobs(jobs.add, [Job(s, n, (s.key, n)) for n in range(3) for s in (one, two)])
-    )
+    found = list(Processes(2).run_jobs(jobs.add, [Job(s, n, (s.key, n)) for n in range(3) for s in (one, two)]))
     assert {job.tag: result for job, result in found} == {
         ("one", 0): 1, ("one", 1): 2, ("one", 2): 3, ("two", 0): 2, ("two", 1): 3, ("two", 2): 4
     }  # fmt: skip

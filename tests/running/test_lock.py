@@ -178,6 +178,8 @@ def test_time_left_counts_sessions_not_yet_looked_at(monkeypatch):
     clock.monotonic = lambda: 110.0
     view.finish_task()
     assert view.seconds_left == 29 * 10
+    view.plan_tasks(0)  # a session that cannot be read
+    assert view.seconds_left == (9 + 5) * 10
 
 
 def test_a_file_system_without_second_names(tmp_path, monkeypatch):

@@ -3,18 +3,10 @@
 import numpy as np
 import pytest
 import reference_sets
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from neurofs.features.samples import Samples
-from neurofs.selectors import (
-    Focus1,
-    Focus2,
-    MutualInformationGreedy,
-    SimpleGreedy,
-    WeightedGreedy,
-    loops_sets,
-)
+from neurofs.selectors import Focus1, Focus2, MutualInformationGreedy, SimpleGreedy, WeightedGreedy, loops_sets
 from neurofs.selectors.conflicts import Conflicts, Partition, count_pairs
 from neurofs.selectors.memory import check_memory
 
@@ -108,9 +100,7 @@ def test_greedy_choices_equal_explicit_counts(seed, n_values, n_classes, toleran
     scores = {
         SimpleGreedy: reference_sets.covered_by,
         WeightedGreedy: reference_sets.paid_to,
-        MutualInformationGreedy: lambda pairs, chosen, f: (
-            -round(reference_sets.entropy(X, y, [*chosen, f]), 10)
-        ),
+        MutualInformationGreedy: lambda pairs, chosen, f: -round(reference_sets.entropy(X, y, [*chosen, f]), 10),
     }
     for kind, score in scores.items():
         selector = kind(tolerance=tolerance).fit(X, y)
@@ -126,9 +116,7 @@ def test_scores_of_a_partition():
         left, entropy = part.score()
         assert part.n_left == reference_sets.count_uncovered(pairs, chosen)
         assert left.tolist() == [reference_sets.count_uncovered(pairs, [*chosen, f]) for f in range(7)]
-        np.testing.assert_allclose(
-            entropy, [reference_sets.entropy(X, y, [*chosen, f]) for f in range(7)], atol=1e-12
-        )
+        np.testing.assert_allclose(entropy, [reference_sets.entropy(X, y, [*chosen, f]) for f in range(7)], atol=1e-12)
         part.split({0: 1, 1: 4}.get(len(chosen), 0))
     assert part.count_inherent() == reference_sets.count_uncovered(pairs, range(7))
 

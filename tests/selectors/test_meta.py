@@ -169,10 +169,7 @@ def test_mufasa_equals_the_printed_algorithm():
     assert set(selector.get_support(indices=True)) == set(best_set)
     np.testing.assert_allclose(selector.point_, place.mean(axis=0) + place.std(axis=0) * best_u)
     near = ((Z - best_u) ** 2).sum(axis=1)
-    order = [
-        *sorted(best_set, key=near.__getitem__),
-        *sorted(set(range(18)) - set(best_set), key=near.__getitem__),
-    ]
+    order = [*sorted(best_set, key=near.__getitem__), *sorted(set(range(18)) - set(best_set), key=near.__getitem__)]
     assert selector.order_.tolist() == order
 
 

@@ -198,9 +198,7 @@ def test_simba_goes_up_the_gradient():
 
     samples, got = Samples.from_array(X), w.copy()
     d, groups = np.empty(len(X), np.float32), np.arange(len(X))
-    loops_neighbors.query_distances(
-        samples.flat, samples.starts, np.float32(w**2), samples.flat[5 * i : 5 * i + 5], d
-    )
+    loops_neighbors.query_distances(samples.flat, samples.starts, np.float32(w**2), samples.flat[5 * i : 5 * i + 5], d)
     loops_margin.simba_step(samples.flat, samples.starts, groups, 0, y, order[0], d, True, 1.5, 1.0, got)
     for f in range(5):
         up, down = w + h * (np.arange(5) == f), w - h * (np.arange(5) == f)
@@ -344,10 +342,7 @@ def test_search_with_the_folds_of_a_splitter():
         seen = ForwardSelection(2, LinearRegression(), cv=cv).fit(samples, target, groups=trial)
         folds = list(cv.split(samples, target, trial))
         errors = [
-            (
-                (target[test] - LinearRegression().fit(X[train][:, c], target[train]).predict(X[test][:, c]))
-                ** 2
-            ).mean()
+            ((target[test] - LinearRegression().fit(X[train][:, c], target[train]).predict(X[test][:, c])) ** 2).mean()
             for c in [seen.get_support(indices=True)]
             for train, test in folds
         ]
@@ -382,7 +377,5 @@ def test_whole_numbers_are_classes_for_a_search_unless_said_otherwise():
 def test_too_many_rows_for_a_table_are_refused(selector, monkeypatch):
     monkeypatch.setattr("neurofs.metric.neighbors.MAX_TABLE", 39)
     X, y, _, _ = make("random")
-    with pytest.raises(
-        ValueError, match=f"{type(selector).__name__} keeps a table .* at most 39 samples; found 40"
-    ):
+    with pytest.raises(ValueError, match=f"{type(selector).__name__} keeps a table .* at most 39 samples; found 40"):
         selector.fit(X, y)

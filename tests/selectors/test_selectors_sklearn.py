@@ -29,13 +29,7 @@ NAMES = [name for name in SELECTORS if name not in ("rgs", "kernel-rgs")]  # whi
 CLASSES = [name for name, kind in SELECTORS.items() if kind.target == "classes"]
 MARGINS = [name for name in CLASSES if name not in (*CONSISTENT, "ebfs")]
 DETERMINISTIC = [name for name in NAMES if name != "random"]
-BLIND = (
-    "corrcoef",
-    "infogain",
-    "sks",
-    "pairs",
-    "random",
-)  # look at one or two features at a time, or at none
+BLIND = ("corrcoef", "infogain", "sks", "pairs", "random")  # look at one or two features at a time, or at none
 
 
 def make(name, **settings):
@@ -61,8 +55,7 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks(
-    [*(make(name) for name in NAMES), SoftKNNClassifier(), OneNNClassifier()],
-    expected_failed_checks=expected_failures,
+    [*(make(name) for name in NAMES), SoftKNNClassifier(), OneNNClassifier()], expected_failed_checks=expected_failures
 )
 def test_scikit_learn(estimator, check):
     check(estimator)
@@ -86,9 +79,7 @@ def test_finds_what_matters(name):
 @pytest.mark.parametrize("name", MARGINS)
 def test_xor_is_solved_by_margins(name, seed):
     X, y = xor(seed=seed)
-    for utility in {"simba": ("linear", "sigmoid"), "gflip": ("linear", "zero-one", "sigmoid")}.get(
-        name, ("",)
-    ):
+    for utility in {"simba": ("linear", "sigmoid"), "gflip": ("linear", "zero-one", "sigmoid")}.get(name, ("",)):
         settings = {"utility": utility, "random_state": seed} if utility else {}
         size = {} if name == "gflip" else {"n_features_to_select": 3}  # G-flip finds the size itself
         selector = make(name, **settings, **size).fit(X, y)
@@ -137,14 +128,10 @@ def test_array_frame_and_samples_agree(name):
     X = X.astype(np.float32)
     frame = pd.DataFrame(X, columns=[f"unit {i}" for i in range(8)])
     settings = {"random_state": 0} if name in ("simba", "gflip") else {}
-    fits = [
-        make(name, n_features_to_select=2, **settings).fit(d, y) for d in (X, frame, Samples.from_array(X))
-    ]
+    fits = [make(name, n_features_to_select=2, **settings).fit(d, y) for d in (X, frame, Samples.from_array(X))]
     for fit in fits[1:]:
         np.testing.assert_array_equal(fit.weights_, fits[0].weights_)
-    assert fits[1].get_feature_names_out().tolist() == [
-        f"unit {i}" for i in fits[1].get_support(indices=True)
-    ]
+    assert fits[1].get_feature_names_out().tolist() == [f"unit {i}" for i in fits[1].get_support(indices=True)]
     np.testing.assert_array_equal(fits[2].transform(Samples.from_array(X)), fits[0].transform(X))
 
 
@@ -271,9 +258,7 @@ def test_fewer_samples_than_neighbors_are_refused(name):
             make(name, n_neighbors=wrong).fit(X, y)
 
 
-@pytest.mark.parametrize(
-    "name", ["sks", "relief", "relieff", "rrelieff", "simba", "gflip", "forward", "backward"]
-)
+@pytest.mark.parametrize("name", ["sks", "relief", "relieff", "rrelieff", "simba", "gflip", "forward", "backward"])
 def test_one_trial_leaves_no_neighbors(name):
     X, y = task(name)
     with pytest.raises(ValueError, match="no row has a neighbor"):

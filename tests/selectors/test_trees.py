@@ -102,11 +102,7 @@ def test_few_trials_and_wrong_settings():
         EBFS().fit(X, y, groups=np.zeros(len(X)))
     with pytest.raises(ValueError, match="one entry per row"):
         EBFS().fit(X, y, groups=[1, 2])
-    for wrong, word in (
-        ({"cv": 1}, "cv"),
-        ({"tolerance": -1}, "tolerance"),
-        ({"ccp_alpha": "some"}, "ccp_alpha"),
-    ):
+    for wrong, word in (({"cv": 1}, "cv"), ({"tolerance": -1}, "tolerance"), ({"ccp_alpha": "some"}, "ccp_alpha")):
         with pytest.raises(ValueError, match=word):
             EBFS(**wrong).fit(X, y)
 

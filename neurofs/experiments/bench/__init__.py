@@ -1,7 +1,5 @@
 """Measurements: speed and memory beside those of the peers, as ratios that are taken in one run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from importlib import import_module
 

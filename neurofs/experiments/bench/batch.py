@@ -1,7 +1,5 @@
 """What a batch costs beyond its tasks: time around short tasks, and the memory of the coordinator."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Iterator
@@ -14,8 +12,6 @@ from neurofs.experiments.bench.meters import peak_memory, run_alone
 from neurofs.experiments.bench.row import Row
 from neurofs.running.events import EventLog
 from neurofs.running.executors import Processes
-
-__all__ = ["measure_batch", "run_short_tasks", "work_briefly"]
 
 N_JOBS = 2
 

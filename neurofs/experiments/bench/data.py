@@ -1,7 +1,5 @@
 """How fast files become tensors: 200 channels of 20 Hz for two hours, about 29 million spikes."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 from pathlib import Path
@@ -10,8 +8,6 @@ import numpy as np
 
 from neurofs.experiments.bench.meters import MemoryMeter, run_alone
 from neurofs.experiments.bench.row import Row
-
-__all__ = ["measure_data"]
 
 N_CHANNELS, HOURS, RATE = 200, 2.0, 20.0
 

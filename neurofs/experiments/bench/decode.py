@@ -5,8 +5,6 @@ epoch, some features of SKS, and a few sizes of a curve. The times are multiplie
 cores, as if the parts ran side by side without loss. The peers rank and make test curves; they do not choose n.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -20,8 +18,6 @@ import numpy as np
 
 from neurofs.experiments.bench.loops import sklearn_knn, soften
 from neurofs.experiments.bench.row import Row
-
-__all__ = ["measure_decode"]
 
 PROTOCOL: dict[str, Any] = {
     "target": ("hand_velocity",),

@@ -9,8 +9,6 @@ of a fold share them: there is one metric for all outputs, and for soft kNN one 
 the output's own and the common one.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +21,7 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
-from neurofs.comparison.scores import score_values
+from neurofs.comparison.scores import r_squared
 from neurofs.decoders.base import Part, Rehearsal, TunedDecoder
 from neurofs.decoders.kalman import Kalman
 from neurofs.decoders.kernel_rgs import NORMAL_95, KernelRGSDecoder
@@ -42,13 +40,7 @@ from neurofs.ground.threads import one_thread
 from neurofs.metric.neighbors import prefix_curve
 from neurofs.selectors.rgs import RGS
 
-__all__ = ["ROWS", "run_league", "run_session"]
-
-RGS_SETTINGS: Mapping[str, Any] = {
-    "n_epochs": 3,
-    "survey": False,
-    "random_state": 0,
-}  # a metric, not a ranking
+RGS_SETTINGS: Mapping[str, Any] = {"n_epochs": 3, "survey": False, "random_state": 0}  # a metric, not a ranking
 Report = Callable[[str], None]
 Run = tuple[str, int]  # a row and its seed
 
@@ -69,9 +61,7 @@ class CorrelationKNN(TunedDecoder):
     ALWAYS_TUNED = True
     SIZES = (5, 10, 20, 35, 50, 75, 100, 150, 200, 300, 500, 800, 1200)
 
-    def _fit_part(
-        self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]
-    ) -> Part:
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         sizes = [n for n in self.SIZES if n < train.n_features] + [train.n_features]
         fitted, chosen = [], {}
         for o in range(targets.shape[1]):
@@ -82,9 +72,7 @@ class CorrelationKNN(TunedDecoder):
         return Part(None, fitted, chosen)
 
     def _errors(self, t: Rehearsal, o: int, sizes: Sequence[int]) -> list[float]:
-        curve = self._curve(
-            t.train, t.targets[:, o], correlation_order(t.train, t.targets[:, o]), sizes, t.queries
-        )
+        curve = self._curve(t.train, t.targets[:, o], correlation_order(t.train, t.targets[:, o]), sizes, t.queries)
         return [float(np.mean((t.truth[:, o] - p[:, 0]) ** 2)) for p in curve]
 
     def _curve(self, train: Samples, y: np.ndarray, order: Any, sizes: Any, queries: Samples) -> np.ndarray:
@@ -170,9 +158,7 @@ def run_session(
     for fold, run, result in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks):
         results[fold][run] = result
         report(_progress(session, fold, run, result, splits[fold][1]))
-    records = [
-        r for fold, split in enumerate(splits) for r in _score_fold(session, fold, *split, results[fold])
-    ]
+    records = [r for fold, split in enumerate(splits) for r in _score_fold(session, fold, *split, results[fold])]
     return pd.DataFrame(records).sort_values(["decoder", "fold", "seed"], kind="stable", ignore_index=True)
 
 
@@ -223,9 +209,7 @@ def _run_row(
     """Fit one row on one fold and predict."""
     data, queries = _training_data(session, train), session.samples[test]
     with one_thread():
-        predicted, deviations, costs = _measure(
-            ROWS[name].make(session, seed), data, weighing.arguments, queries
-        )
+        predicted, deviations, costs = _measure(ROWS[name].make(session, seed), data, weighing.arguments, queries)
     return fold, (name, seed), Result(predicted, deviations, costs | {"weights_seconds": weighing.seconds})
 
 
@@ -235,7 +219,7 @@ def _score_fold(
     """Yield the scores of every row of a fold, and of the averages of rows."""
     overlaps, truth = overlap_audit(session.samples, train, test), session.y[test]
     for (name, seed), result in (results | _average(results)).items():
-        r2 = r_squared(truth, result.predicted)
+        r2 = r_squared(truth, result.predicted, axis=0)
         covered = coverage(truth, result.predicted, result.deviations)
         for output, r2_of_output, covered_of_output in zip(session.outputs, r2, covered, strict=True):
             yield {
@@ -351,14 +335,8 @@ def coverage(truth: np.ndarray, predicted: np.ndarray, deviations: Any) -> np.nd
     return inside.mean(axis=0) if np.isfinite(deviations).all() else np.full(truth.shape[1], np.nan)
 
 
-def r_squared(truth: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    """Return the R² of each output."""
-    outputs = zip(truth.T, predicted.T, strict=True)
-    return np.array([score_values(own, estimate)["r2"] for own, estimate in outputs])
-
-
 def _progress(session: Session, fold: int, run: Run, result: Result, test: np.ndarray) -> str:
     """Return one line on a decoder and a fold."""
-    r2 = float(np.mean(r_squared(session.y[test], result.predicted)))
+    r2 = float(np.mean(r_squared(session.y[test], result.predicted, axis=0)))
     row = run[0] if ROWS[run[0]].n_seeds == 1 else f"{run[0]} seed {run[1]}"
     return f"{session.name} fold {fold} {row}: R² {r2:.3f}, {result.costs['fit_seconds']:.1f} s"

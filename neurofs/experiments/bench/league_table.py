@@ -1,15 +1,11 @@
 """The scores of the league as a table, and what was promised beside what was measured."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from neurofs.experiments.bench.row import Row
-
-__all__ = ["GOALS", "league_rows", "render_league", "summarize"]
 
 RIVALS = ("XGBoost", "SVR-RBF", "ridge", "kNN on best n by correlation")
 GOALS: Mapping[str, Mapping[str, float]] = {

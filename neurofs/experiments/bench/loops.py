@@ -4,8 +4,6 @@ All of it runs on one core, warm, with m = 4040 samples of 64 channels × 10 lag
 forms of the same work in this process, each by the least of several runs.
 """
 
-from __future__ import annotations
-
 import ctypes
 import shutil
 import subprocess
@@ -21,8 +19,6 @@ import numpy as np
 from neurofs.experiments.bench.meters import MemoryMeter, run_alone, seconds
 from neurofs.experiments.bench.peers import measure_peers
 from neurofs.experiments.bench.row import Row
-
-__all__ = ["measure_loops", "sklearn_knn", "soften"]
 
 M, CHANNELS, LAGS, K = 4040, 64, 10, 50
 
@@ -80,15 +76,11 @@ def epoch(samples: Any, Y: np.ndarray, rows: np.ndarray, k: int = K, batch: int 
 
     w = np.ones(samples.n_features)
     groups = np.arange(len(samples))
-    loops_rgs.rgs_epoch(
-        samples.flat, samples.starts, groups, samples.span, Y, rows, batch, k, 0.25, True, 2.0, 0.5, w
-    )
+    loops_rgs.rgs_epoch(samples.flat, samples.starts, groups, samples.span, Y, rows, batch, k, 0.25, True, 2.0, 0.5, w)
     return w
 
 
-def numpy_epoch(
-    samples: Any, X: np.ndarray, X2: np.ndarray | None, Y: np.ndarray, rows: np.ndarray
-) -> np.ndarray:
+def numpy_epoch(samples: Any, X: np.ndarray, X2: np.ndarray | None, Y: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Run the same in NumPy, one row per step: distances by two products if X² is given, else directly."""
     w = np.ones(X.shape[1], X.dtype)
     for i in rows:
@@ -140,9 +132,7 @@ def _distance_rows() -> Iterator[Row]:
     ours = seconds(lambda: loops_neighbors.query_distances(samples.flat, samples.starts, w2, x, out), 200)
     norms, queries, d = out.copy(), np.tile(w2 * x, (4, 1)), np.empty((4, M), np.float32)
     four = norms[:4].copy()
-    batch = seconds(
-        lambda: loops_neighbors.batch_distances(samples.flat, samples.starts, norms, queries, four, d), 200
-    )
+    batch = seconds(lambda: loops_neighbors.batch_distances(samples.flat, samples.starts, norms, queries, four, d), 200)
     yield Row("distances of a query to all rows", f"{1e6 * ours:.0f} µs; in a batch {1e6 * batch / 4:.0f} µs")
     with tempfile.TemporaryDirectory() as folder:
         loop = compile_c(Path(folder))
@@ -200,9 +190,7 @@ def _prefix_rows() -> Iterator[Row]:
         theirs = [sklearn_knn(A[:, :n], Y, B[:, :n]) for n in sizes[::stride]]
         peer = (time.process_time() - start) * sizes.size / len(theirs)
         agree = agreement(curve[::stride], np.array(theirs))
-        yield _times(
-            f"prefix curve, {sizes.size} sizes, against looping scikit-learn's kNN", peer / ours, goal
-        )
+        yield _times(f"prefix curve, {sizes.size} sizes, against looping scikit-learn's kNN", peer / ours, goal)
         yield Row("  predictions that agree to 0.001", f"{agree:.2%}", "at least 99%", agree >= 0.99)
 
 

@@ -1,21 +1,18 @@
 """A long short-term memory network on raw counts, through torch: the strongest rival in the league."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from neurofs.decoders import MLP
-from neurofs.decoders.base import Part, Rehearsal
+from neurofs.decoders.base import Part, Rehearsal, TunedDecoder
 from neurofs.features.samples import Samples
 
-__all__ = ["LSTM"]
 
-
-class LSTM(MLP):
+@dataclass(eq=False, repr=False)
+class LSTM(TunedDecoder):
     """One LSTM layer over the lags, dropout, a linear read-out; Adam on the mean squared error.
 
     The step falls as half a cosine over `max_epochs`. Everything is chosen on the first hold-out: the dropout of
@@ -26,7 +23,7 @@ class LSTM(MLP):
     ----------
     n_channels : int
         Features per lag.
-    hidden : tuple of int
+    sizes : tuple of int
         Numbers of cells of the layer that are tried.
     max_epochs : int
         Most passes over the rows.
@@ -34,25 +31,19 @@ class LSTM(MLP):
         Seed of the start and of the order of rows.
     """
 
+    ALWAYS_TUNED = True
     BATCH = 64
     LEARNING_RATE = 2e-3
     DROPOUT = 0.3  # share of the cells left out of the read-out while training
     INPUT_DROPOUTS = (0.0, 0.2)
 
-    def __init__(
-        self,
-        n_channels: int,
-        hidden: tuple[int, ...] = (100, 200),
-        max_epochs: int = 30,
-        random_state: int = 0,
-    ) -> None:
-        super().__init__(hidden, max_epochs, random_state)
-        self.n_channels = n_channels
+    n_channels: int
+    sizes: tuple[int, ...] = (100, 200)
+    max_epochs: int = 30
+    random_state: int = 0
 
-    def _fit_part(
-        self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]
-    ) -> Part:
-        small, *larger = self.hidden
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
+        small, *larger = self.sizes
         best = min(self._rehearse(rehearsals[0], small, dropout) for dropout in self.INPUT_DROPOUTS)
         best = min([best, *(self._rehearse(rehearsals[0], n_cells, best[2]) for n_cells in larger)])
         _, n_cells, dropout, n_epochs = best
@@ -64,9 +55,7 @@ class LSTM(MLP):
         nets = self._train(t.train, t.targets, n_cells, dropout)
         return min((_rate(net, t), n_cells, dropout, epoch) for epoch, net in enumerate(nets, start=1))
 
-    def _train(
-        self, train: Samples, targets: np.ndarray, n_cells: int, input_dropout: float
-    ) -> Iterator[Any]:
+    def _train(self, train: Samples, targets: np.ndarray, n_cells: int, input_dropout: float) -> Iterator[Any]:
         """Yield the network after each epoch; it is the same object, trained further."""
         import torch
 

@@ -1,7 +1,5 @@
 """The meters of the benchmarks: processor time, memory, and a process of its own to measure in."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource
@@ -16,8 +14,6 @@ from typing import Any
 import numpy as np
 
 from neurofs.running.worker import SINGLE_THREAD
-
-__all__ = ["MemoryMeter", "peak_memory", "run_alone", "seconds"]
 
 ENOUGH = 1.0  # seconds after which a call is no longer repeated
 STATUS, RESTART = Path("/proc/self/status"), Path("/proc/self/clear_refs")

@@ -4,8 +4,6 @@ Each method runs in a process of its own, which tells seconds, memory, and how m
 finds.
 """
 
-from __future__ import annotations
-
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -17,8 +15,6 @@ import numpy as np
 
 from neurofs.experiments.bench.meters import MemoryMeter, run_alone
 from neurofs.experiments.bench.row import Row
-
-__all__ = ["PEERS", "measure_peers"]
 
 PATIENCE = 900  # seconds after which a peer is stopped
 

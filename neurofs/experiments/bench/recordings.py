@@ -1,7 +1,5 @@
 """The three recordings of the league as samples and targets, from the files of the shared data folder."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -15,8 +13,6 @@ from neurofs.features.splits import BlockedKFold
 from neurofs.features.tensor import build_tensor, to_samples
 from neurofs.ground.errors import InputError
 from neurofs.recordings.readers import load
-
-__all__ = ["CHEWIE", "RECORDINGS", "Session", "find_recording", "shared_data"]
 
 CHEWIE = "chewie_20131003_m1.npz"
 
@@ -51,9 +47,7 @@ def find_recording(name: str) -> Path:
     return path
 
 
-def _read(
-    name: str, file: str, target: str | list[str], n_lags: int, folder: Path, **options: Any
-) -> Session:
+def _read(name: str, file: str, target: str | list[str], n_lags: int, folder: Path, **options: Any) -> Session:
     """Return a recording as a decoding problem: counts in bins of 100 ms, and the mean target of each."""
     recording = load(folder / file, **options)
     tensor = build_tensor(recording, target, bin_width=0.1, n_lags=n_lags)

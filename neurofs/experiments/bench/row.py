@@ -1,10 +1,6 @@
 """`Row`: one measured line of the benchmark table."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-
-__all__ = ["Row", "render_row"]
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """How fast the selectors are, on one core: SKS, a step of forward selection, a pass of G-flip, ReliefF."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -11,8 +9,6 @@ import numpy as np
 
 from neurofs.experiments.bench.meters import seconds
 from neurofs.experiments.bench.row import Row
-
-__all__ = ["measure_selectors"]
 
 LAGS = 10
 RELIEF_ROWS, RELIEF_FEATURES = 600, 100  # skrebate takes long for more
@@ -38,9 +34,7 @@ def make_counts(m: int, channels: int, lags: int = LAGS) -> tuple[Any, np.ndarra
     samples = Samples.from_counts(counts, lags)
     column = [samples.flat[samples.starts + f] for f in range(6)]
     noise = rng.normal(size=(m, 2))
-    return samples, np.column_stack(
-        [column[0] + column[1] * column[2], column[3] - column[4] * column[5]]
-    ) + noise
+    return samples, np.column_stack([column[0] + column[1] * column[2], column[3] - column[4] * column[5]]) + noise
 
 
 def _under(what: str, spent: float, goal: float) -> Row:

@@ -5,8 +5,6 @@ An experiment is a module with ``MINUTES`` (about what its default takes on one 
 each published claim beside what we find, and ``plot(table)`` a matplotlib figure.
 """
 
-from __future__ import annotations
-
 import inspect
 from importlib import import_module
 from io import BytesIO

@@ -5,8 +5,6 @@ at its chosen number of features, must not lie above 0. The p-value of the null 
 against the spikes) must be uniform: each of its 21 values (20 shifts and none) is equally frequent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,8 +15,6 @@ from scipy.stats import chisquare
 from neurofs.experiments.reproduce.claims import Claim, make_claim
 from neurofs.experiments.reproduce.figures import add_legends, make_axes
 from neurofs.experiments.reproduce.tables import Progress, track
-
-__all__ = ["MINUTES", "claims", "plot", "run", "tabulate"]
 
 MINUTES = 10
 SHIFTS = 20
@@ -47,14 +43,7 @@ def decode_noise(seed: int) -> dict[str, Any]:
     )
     (null,) = found.summary.null
     number = found.summary.headline.numbers.reference
-    return {
-        "seed": seed,
-        "r2": number.mean,
-        "low": number.low,
-        "high": number.high,
-        "p": null.p,
-        "chance": null.chance,
-    }
+    return {"seed": seed, "r2": number.mean, "low": number.low, "high": number.high, "p": null.p, "chance": null.chance}
 
 
 def claims(table: pd.DataFrame) -> Iterator[Claim]:

@@ -1,11 +1,7 @@
 """A published claim beside our figure, and whether it holds: the same record in every experiment."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, TypedDict
-
-__all__ = ["Claim", "make_claim", "render_claims"]
 
 
 class Claim(TypedDict):

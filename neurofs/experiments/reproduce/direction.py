@@ -5,8 +5,6 @@ ranks the features on the training trials. Nearest-neighbor classifiers decode t
 them, beside a linear support vector machine on all. Rankers for continuous targets get one column per class.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,15 +24,6 @@ from neurofs.features.samples import Samples
 from neurofs.features.splits import BlockedKFold
 from neurofs.selectors import SKS, CorrCoef, GFlip, InfoGain, Random, Relief, ReliefF, Simba
 from neurofs.selectors.targets import one_hot
-
-__all__ = [
-    "MARGINS",
-    "METHODS",
-    "check_direction",
-    "decode_direction",
-    "read_direction",
-    "tabulate_direction",
-]
 
 METHODS: dict[str, Callable[[int], Any]] = {
     "simba, linear": lambda seed: Simba(random_state=seed),

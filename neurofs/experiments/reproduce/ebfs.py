@@ -11,8 +11,6 @@ split in two at a threshold, while C4.5 splits by value; they are pruned by cost
 is chosen inside the training part. The published figures are bars without numbers, so claims are compared.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -29,8 +27,6 @@ from neurofs.experiments.reproduce.tables import Progress, average, choose, rend
 from neurofs.features.samples import Samples
 from neurofs.selectors import EBFS, BackwardElimination, ReliefF
 from neurofs.selectors.trees import split_rows
-
-__all__ = ["MINUTES", "claims", "draw", "plot", "run", "tabulate"]
 
 MINUTES = 6
 NOISE = (0, 10, 20, 30, 40, 50)
@@ -77,9 +73,7 @@ def select(method: str, X: np.ndarray, y: np.ndarray, cv: int, seed: int) -> tup
     alpha: Any = "auto" if pruned or method == "pruned tree" else 0.0
     if name == "EBFS":
         selector = EBFS(ccp_alpha=alpha, cv=cv, random_state=seed).fit(X, y)
-        best = next(
-            r for r in selector.rounds_ if set(r.feature_groups) == set(selector.get_support(indices=True))
-        )
+        best = next(r for r in selector.rounds_ if set(r.feature_groups) == set(selector.get_support(indices=True)))
         return best.feature_groups, best.ccp_alpha, cv * len(selector.rounds_)
     chosen, n_trees = np.arange(X.shape[1]), 0
     if name == "ReliefF":
@@ -116,9 +110,7 @@ def measure(
             yield f"tests {name}", float(f in tested)
 
 
-def run(
-    repetitions: int = 3, seed: int = 0, sets: tuple[str, ...] = SETS, progress: Progress = None
-) -> pd.DataFrame:
+def run(repetitions: int = 3, seed: int = 0, sets: tuple[str, ...] = SETS, progress: Progress = None) -> pd.DataFrame:
     """Return one row per figure; `repetitions` Myd sets are drawn per level of noise, real sets are used once."""
     rows: list[tuple[Any, ...]] = []
     jobs = [("myd", f"myd6{n // 10}", r) for n in NOISE for r in range(repetitions)]
@@ -129,9 +121,7 @@ def run(
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _one_set(
-    part: str, data: str, X: np.ndarray, y: np.ndarray, seed: int
-) -> Iterator[tuple[str, int, str, float]]:
+def _one_set(part: str, data: str, X: np.ndarray, y: np.ndarray, seed: int) -> Iterator[tuple[str, int, str, float]]:
     """Yield method, fold, quantity and value of one data set."""
     outer, inner = FOLDS[part]
     methods = TREES if part == "myd" else TREES + OTHERS
@@ -161,9 +151,7 @@ def _myd_claims(table: pd.DataFrame) -> Iterator[Claim]:
     yield make_claim(
         "EBFS lowers the error of unpruned trees on Myd62 … Myd65, a little",
         "figure 2.4: very small improvements",
-        "change of the error: "
-        + ", ".join(f"{data} {-100 * g:+.1f}" for data, g in gain.items())
-        + " points",
+        "change of the error: " + ", ".join(f"{data} {-100 * g:+.1f}" for data, g in gain.items()) + " points",
         (gain > 0).all(),
     )
     nodes = _means(table, "myd", "nodes").loc[noisy]
@@ -238,9 +226,7 @@ def _real_claims(table: pd.DataFrame) -> Iterator[Claim]:
     )
     kept = _means(table, "real", "features").dropna()
     milder = (kept["EBFS"] >= kept["wrapper"]) & (kept["EBFS"] >= kept["ReliefF"])
-    sizes = ", ".join(
-        f"{d} {r['EBFS']:.0f} / {r['ReliefF']:.0f} / {r['wrapper']:.0f}" for d, r in kept.iterrows()
-    )
+    sizes = ", ".join(f"{d} {r['EBFS']:.0f} / {r['ReliefF']:.0f} / {r['wrapper']:.0f}" for d, r in kept.iterrows())
     yield make_claim(
         "EBFS removes fewer features than ReliefD and the wrapper",
         "figures 2.11 and 2.12: generally, but not on Vote100",

@@ -1,18 +1,12 @@
 """The figure of an experiment: its axes, its legends, and curves with their spread."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-__all__ = ["add_legends", "make_axes", "plot_means"]
 
-
-def make_axes(
-    size: tuple[float, float], n_columns: int, n_rows: int = 1, **options: Any
-) -> tuple[Any, np.ndarray]:
+def make_axes(size: tuple[float, float], n_columns: int, n_rows: int = 1, **options: Any) -> tuple[Any, np.ndarray]:
     """Return a figure of a size in inches, and its axes as one array, row by row."""
     from matplotlib.figure import Figure
 

@@ -12,8 +12,6 @@ FRINGE is left out. The source does not name the concepts of table I; ours are r
 relevant features are mixed at random, so that no tie is broken in favor of the right ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import permutations
 from time import process_time
@@ -27,8 +25,6 @@ from neurofs.experiments.reproduce.claims import Claim, make_claim
 from neurofs.experiments.reproduce.figures import add_legends, make_axes
 from neurofs.experiments.reproduce.tables import Progress, align, average, choose, render_means, track
 from neurofs.selectors import Focus1, Focus2, MutualInformationGreedy, SimpleGreedy, WeightedGreedy
-
-__all__ = ["MINUTES", "claims", "list_concepts", "plot", "run", "tabulate"]
 
 MINUTES = 2
 EXAMPLE = (["010100", "110010", "101111", "011000", "101001", "100101"], "+++---")
@@ -46,8 +42,7 @@ TABLE_1 = {  # published: samples, then (tests, seconds)
     | {400: (2665664.0, 191.7), 500: (2695393.0, 186.1)},
     "focus-2": {100: (10593.1, 2.0), 200: (9785.3, 7.1), 300: (11339.5, 20.5)}
     | {400: (8768.9, 31.9), 500: (5582.3, 32.5)},
-    "weighted-greedy": {100: (8.5, 0.16), 200: (10.1, 0.86), 300: (10.7, 2.31)}
-    | {400: (10.5, 4.3), 500: (11.0, 7.0)},
+    "weighted-greedy": {100: (8.5, 0.16), 200: (10.1, 0.86), 300: (10.7, 2.31)} | {400: (10.5, 4.3), 500: (11.0, 7.0)},
 }
 N_FEATURES = (8, 10, 12)  # figure 4
 GROWTH = 1.12  # from one number of samples to the next that is tried
@@ -144,10 +139,7 @@ def run(repetitions: int = 10, seed: int = 0, progress: Progress = None) -> pd.D
         _run_table_1(repetitions, seed),
         *(_run_complexity(4 * repetitions, seed, n, method) for n in N_FEATURES for method in LEARNERS),
         _run_curve("figure 5", [figure_5_concept()], 3 * repetitions, seed),
-        *(
-            _run_curve("figure 6", concepts, repetitions, seed)
-            for concepts in _random_concepts(repetitions, seed)
-        ),
+        *(_run_curve("figure 6", concepts, repetitions, seed) for concepts in _random_concepts(repetitions, seed)),
     ]
     rows = [row for part in track(parts, progress) for row in part]
     return pd.DataFrame(rows, columns=COLUMNS)
@@ -181,17 +173,13 @@ def _run_complexity(repetitions: int, seed: int, n: int, method: str) -> Iterato
     inputs = np.arange(2**n)[:, None] >> np.arange(n) & 1
     m = 8
     for at, table in enumerate(list_concepts()):
-        while m < MOST_SAMPLES and not _is_learned(
-            method, Concept(table, n), m, inputs, repetitions, [seed, at]
-        ):
+        while m < MOST_SAMPLES and not _is_learned(method, Concept(table, n), m, inputs, repetitions, [seed, at]):
             m = int(np.ceil(GROWTH * m))
         yield "figure 4", method, n, at, "samples so far", m
     yield "figure 4", method, n, 0, "samples", m
 
 
-def _is_learned(
-    method: str, concept: Concept, m: int, Q: np.ndarray, repetitions: int, seed: list[int]
-) -> bool:
+def _is_learned(method: str, concept: Concept, m: int, Q: np.ndarray, repetitions: int, seed: list[int]) -> bool:
     """Return whether 90 % of the samples give a hypothesis that is right for 90 % of the inputs."""
     missed, most = 0, int(0.1 * repetitions)
     for r in range(repetitions):
@@ -347,10 +335,7 @@ def tabulate(table: pd.DataFrame) -> list[str]:
     lines += [*align(rows, 18, 26), ""]
     lines += ["Figure 4: samples needed for all concepts of at most 3 of n features", ""]
     lines += render_means(_needed(table), ".0f", 18, 10, corner="+ ID3", head="n = {}")
-    for part, what in (
-        ("figure 5", "the concept of figure 5"),
-        ("figure 6", "random concepts of 5 features"),
-    ):
+    for part, what in (("figure 5", "the concept of figure 5"), ("figure 6", "random concepts of 5 features")):
         accuracy = _mean(table, part, "accuracy").unstack("x").loc[list(LEARNERS)]
         lines += ["", f"Accuracy after m samples, 16 features, {what} (fig. {part[-1]})", ""]
         lines += render_means(accuracy, ".3f", 18, 10, corner="+ ID3", head="m = {}")

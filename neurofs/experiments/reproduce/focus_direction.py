@@ -10,8 +10,6 @@ As a control, the same is done after the directions were dealt out anew among th
 more events, the events tell rows apart, not directions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,8 +25,6 @@ from neurofs.experiments.reproduce.tables import Progress, average, choose, rend
 from neurofs.features.samples import Samples
 from neurofs.features.splits import BlockedKFold
 from neurofs.selectors import Focus2, InfoGain, MutualInformationGreedy, Random, SimpleGreedy, WeightedGreedy
-
-__all__ = ["MINUTES", "claims", "plot", "run", "shuffle_trials", "tabulate"]
 
 MINUTES = 1
 TOLERANCES = (0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.0)
@@ -106,7 +102,8 @@ class _Events:
 
 def _means(table: pd.DataFrame, target: str, value: str) -> pd.DataFrame:
     """Return the mean of a column for the methods that have tolerances, (method, tolerance)."""
-    return average(choose(table, target=target).dropna(), "method", "tolerance", value).sort_index()
+    means = average(choose(table, target=target).dropna(), "method", "tolerance", value)
+    return means.sort_index().sort_index(axis=1)
 
 
 def _rival(table: pd.DataFrame, method: str, **values: int) -> float:
@@ -164,11 +161,7 @@ def tabulate(table: pd.DataFrame) -> list[str]:
     lines += _lines(_means(table, "dealt out anew", "events"), ".1f", ", dealt anew")[1:]
     lines += ["accuracy of soft kNN on test trials"]
     lines += _lines(_means(table, "direction", "accuracy"), ".3f")[1:]
-    rivals = [
-        f"{n} by {name} {_rival(table, name, events=n):.3f}"
-        for name in ("infogain", "random")
-        for n in (5, 17)
-    ]
+    rivals = [f"{n} by {name} {_rival(table, name, events=n):.3f}" for name in ("infogain", "random") for n in (5, 17)]
     rivals += [f"{name} {_rival(table, name):.3f}" for name in ("all events", "most frequent direction")]
     return [*lines, f"  beside: {', '.join(rivals)}"]
 

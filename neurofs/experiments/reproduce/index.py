@@ -3,8 +3,6 @@
 An experiment that fails, in whatever way, stops none of the others; and none outlives this process.
 """
 
-from __future__ import annotations
-
 import base64
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -26,10 +24,9 @@ from neurofs.ground.errors import UsageError
 from neurofs.ground.files import remove_parts, write_atomically
 from neurofs.report import page
 from neurofs.report.svg import Styles
-from neurofs.running.executors import Failure, Processes
+from neurofs.running.executors import Processes
 from neurofs.running.lock import hold_folder
-
-__all__ = ["Outcome", "render_page", "run_all"]
+from neurofs.running.worker import Failure
 
 
 class Outcome(NamedTuple):

@@ -11,8 +11,6 @@ pixels becomes 0.86 of 8. Since ours has fewer pixels than Gaussians, a ridge is
     5.7  quality measured on few images, as it is or smoothed by the regression, against that on all images
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain, combinations
 from typing import Any
@@ -30,8 +28,6 @@ from neurofs.experiments.reproduce.figures import add_legends, make_axes, plot_m
 from neurofs.experiments.reproduce.tables import Progress, average, choose, render_means, track
 from neurofs.selectors.filters import mutual_information
 from neurofs.selectors.meta import QualityMap
-
-__all__ = ["MINUTES", "claims", "plot", "run", "tabulate"]
 
 MINUTES = 1
 SIDE, N_FEATURES, N_IMAGES = 8, 64, 1000  # of training images; the others are for tests
@@ -64,9 +60,7 @@ def gaussians(M: np.ndarray) -> np.ndarray:
 
 def make_map() -> QualityMap:
     """Return the quality map of the source, with a ridge."""
-    return QualityMap(
-        regressor=make_pipeline(FunctionTransformer(gaussians), RidgeCV(np.logspace(-6, 2, 17)))
-    )
+    return QualityMap(regressor=make_pipeline(FunctionTransformer(gaussians), RidgeCV(np.logspace(-6, 2, 17))))
 
 
 def infogain(X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -188,11 +182,7 @@ def _error_claim(top: pd.DataFrame) -> Claim:
 
 def _task_claims(tasks: pd.DataFrame) -> Iterator[Claim]:
     for method, rival, why in (
-        (
-            "(x, y)",
-            "average",
-            "of 64 pixels, each on hundreds of images, the average has little noise to smooth",
-        ),
+        ("(x, y)", "average", "of 64 pixels, each on hundreds of images, the average has little noise to smooth"),
         ("r", "(x, y)", "digits of 8 × 8 pixels fill their image: quality depends on more than the distance"),
     ):
         pairs = ", ".join(f"{n}: {tasks.loc[method, n]:.2f} / {tasks.loc[rival, n]:.2f}" for n in TASKS)

@@ -6,8 +6,6 @@ deviation 1/7. A method succeeds when these features come first in its ranking. 
 has no published bar.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -22,19 +20,6 @@ from neurofs.selectors.filters import SKS, CorrCoef, InfoGain
 from neurofs.selectors.kernel_rgs import KernelRGS
 from neurofs.selectors.rgs import RGS
 from neurofs.selectors.search import ForwardSelection
-
-__all__ = [
-    "FUNCTIONS",
-    "METHODS",
-    "MINUTES",
-    "PUBLISHED",
-    "SIZES",
-    "claims",
-    "draw",
-    "plot",
-    "run",
-    "tabulate",
-]
 
 MINUTES = 6
 SIZES = (20, 40, 60, 80, 100)
@@ -174,9 +159,7 @@ def _as_often_as_published(panel: str, part: pd.DataFrame) -> Claim:
 def _fails(panel: str, method: str, part: pd.DataFrame) -> Claim:
     """Return the claim that a method fails: it finds the features in less than a quarter of cases at every m."""
     ours, published = part["ours"].max(), part["published"].max()
-    return make_claim(
-        f"{panel}: {method} fails", f"at most {published:g} %", f"at most {ours:.1f} %", ours < 25
-    )
+    return make_claim(f"{panel}: {method} fails", f"at most {published:g} %", f"at most {ours:.1f} %", ours < 25)
 
 
 def _list_rates(rates: pd.Series) -> str:

@@ -10,8 +10,6 @@ The source prints no numbers with its figures, and no number of samples for figu
 200 trials; ours are 50, which take ten minutes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -25,16 +23,11 @@ from neurofs.experiments.reproduce.figures import add_legends, make_axes
 from neurofs.experiments.reproduce.tables import Progress, align, choose, track
 from neurofs.selectors import OrderedFS, StandardWrap, loops_beam
 
-__all__ = ["MINUTES", "claims", "disagreement", "draw", "plot", "run", "tabulate"]
-
 MINUTES = 10
 NOISE = 0.3
 FEATURES, N_SAMPLES = (5, 10, 20, 30), 100  # figures 2, 3 and 5
 SAMPLES, N_FEATURES = (50, 100, 200, 400), 20  # figures 4 and 6
-CONCEPTS = {
-    1: (np.array([1.0]), 0.2),
-    3: (np.ones(3) / np.sqrt(3), 0.0),
-}  # relevant features: u, c of u'x + c > 0
+CONCEPTS = {1: (np.array([1.0]), 0.2), 3: (np.ones(3) / np.sqrt(3), 0.0)}  # relevant features: u, c of u'x + c > 0
 METHODS: dict[str, tuple[Any, float]] = {
     "ordered-fs, γ = 0.3": (OrderedFS, 0.3),
     "standard-wrap, γ = 0.3": (StandardWrap, 0.3),
@@ -103,9 +96,7 @@ def run(repetitions: int = 50, seed: int = 0, progress: Progress = None) -> pd.D
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _one_trial(
-    relevant: int, X: np.ndarray, y: np.ndarray, order: np.ndarray
-) -> Iterator[tuple[str, float, int]]:
+def _one_trial(relevant: int, X: np.ndarray, y: np.ndarray, order: np.ndarray) -> Iterator[tuple[str, float, int]]:
     """Yield the error and the number of features of every method that has a figure."""
     everything = np.arange(X.shape[1])
     yield PLAIN, _error(relevant, X, y, everything), everything.size

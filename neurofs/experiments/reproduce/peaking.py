@@ -9,8 +9,6 @@ y x over m samples. Given μ̂, its error is Φ(−Σ μ̂_j μ_j / √Σ μ̂_j
 and the best n maximizes f. The same is then done with a linear support vector machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,8 +19,6 @@ from scipy.stats import norm
 from neurofs.experiments.reproduce.claims import Claim, make_claim
 from neurofs.experiments.reproduce.figures import add_legends, make_axes
 from neurofs.experiments.reproduce.tables import Progress, align, choose, track
-
-__all__ = ["MINUTES", "best_n", "claims", "draw", "f", "plot", "run", "svm_error", "tabulate", "true_errors"]
 
 MINUTES = 1
 N_FEATURES, M = 1000, 16  # of the simulations
@@ -142,8 +138,7 @@ def _curve(table: pd.DataFrame, part: str, mu_name: str, m: int) -> pd.Series:
 
 def _theory_claims(table: pd.DataFrame) -> Iterator[Claim]:
     gaps = {
-        name: (_curve(table, "theory", name, M) - _curve(table, "simulation", name, M)).abs().max()
-        for name in CHOICES
+        name: (_curve(table, "theory", name, M) - _curve(table, "simulation", name, M)).abs().max() for name in CHOICES
     }
     yield make_claim(
         "theory is close to the true error even at m = 16",
@@ -152,9 +147,7 @@ def _theory_claims(table: pd.DataFrame) -> Iterator[Claim]:
         max(gaps.values()) < 0.05,
     )
     shares = {name: (_curve(table, "simulation", name, M) * 2) for name in ("a", "b", "f")}
-    ends = ", ".join(
-        f"{name} {curve.min() / 2:.3f} -> {curve.iloc[-1] / 2:.3f}" for name, curve in shares.items()
-    )
+    ends = ", ".join(f"{name} {curve.min() / 2:.3f} -> {curve.iloc[-1] / 2:.3f}" for name, curve in shares.items())
     rises = all(curve.iloc[-1] > 1.3 * curve.min() for curve in shares.values())
     far = norm.cdf(-f(CHOICES["b"][1](10**6), M)[-1])
     yield make_claim(

@@ -9,8 +9,6 @@ with ε ~ N(0, 1). A feature of a pair, taken alone, is independent of the targe
 of the 20 are among its first 20.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -25,8 +23,6 @@ from neurofs.report.palette import INK
 from neurofs.selectors.filters import CorrCoef
 from neurofs.selectors.kernel_rgs import KernelRGS
 from neurofs.selectors.rgs import RGS
-
-__all__ = ["METHODS", "MINUTES", "claims", "draw", "found", "plot", "run", "tabulate"]
 
 MINUTES = 2
 N_SAMPLES, N_FEATURES, N_RELEVANT, MEAN = 2000, 640, 20, 0.3
@@ -88,9 +84,7 @@ def _beats(ours: float, rival: float) -> bool:
     return ours > max(rival, 11)
 
 
-CLAIMS: dict[
-    tuple[str, str, str], tuple[str, Callable[[float, float], bool]]
-] = {  # of task, method and rival
+CLAIMS: dict[tuple[str, str, str], tuple[str, Callable[[float, float], bool]]] = {  # of task, method and rival
     ("mixed", "rgs", "corrcoef"): ("RGS finds features that matter only in pairs", _beats),
     ("mixed", "rgs, published", "corrcoef"): ("so does RGS with the published settings", _beats),
     ("mixed", "kernel rgs", "random forest"): (

@@ -6,8 +6,6 @@ figure is its mean squared error as a fraction of the variance. The published cl
 that RGS has the lower error. Needs the file ``stevenson2011_m1.mat`` in the folder ``NEUROFS_SHARED_DATA``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -23,8 +21,6 @@ from neurofs.report.palette import find_key
 from neurofs.selectors.filters import SKS, CorrCoef, InfoGain
 from neurofs.selectors.rgs import RGS
 
-__all__ = ["MINUTES", "claims", "plot", "run", "tabulate"]
-
 MINUTES = 2
 SIZES, K, BETA = (20, 50, 100, 200, 400), 50, 0.5
 
@@ -38,11 +34,7 @@ def _rankings(samples: Any, Y: np.ndarray, seed: int) -> dict[str, tuple[np.ndar
 
 
 def run(
-    repetitions: int = 5,
-    seed: int = 0,
-    sizes: Iterable[int] = SIZES,
-    session: Any = None,
-    progress: Progress = None,
+    repetitions: int = 5, seed: int = 0, sizes: Iterable[int] = SIZES, session: Any = None, progress: Progress = None
 ) -> pd.DataFrame:
     """Decode the first `repetitions` of five folds: one row per method, n, fold and output; all n at the end."""
     session = session or RECORDINGS["stevenson"](find_recording("stevenson2011_m1.mat").parent)

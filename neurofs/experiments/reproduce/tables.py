@@ -1,14 +1,10 @@
 """The table of an experiment: how its rows are collected, chosen, averaged and printed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
-
-__all__ = ["Progress", "align", "average", "choose", "render_means", "track"]
 
 Progress = Callable[[int, int], None] | None
 Item = TypeVar("Item")
@@ -60,13 +56,7 @@ def align(rows: Iterable[Sequence[Any]], left: int, right: int) -> list[str]:
 
 
 def render_means(
-    means: pd.DataFrame,
-    form: str,
-    left: int,
-    right: int,
-    corner: str = "",
-    head: str = "{}",
-    missing: str = "–",
+    means: pd.DataFrame, form: str, left: int, right: int, corner: str = "", head: str = "{}", missing: str = "–"
 ) -> list[str]:
     """Return a table of numbers as lines of text, below the names of its columns in the form `head`.
 

@@ -8,8 +8,6 @@ of them, are the earlier ones. Shown are the rank correlation with the measured 
 on the best n features; firing rate and RGS (which has the targets of the new day) are further rankings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -31,8 +29,6 @@ from neurofs.ground.config import TensorOptions
 from neurofs.recordings.simulate import simulate_session
 from neurofs.selectors.meta import measure_quality
 
-__all__ = ["MINUTES", "claims", "plot", "run", "tabulate"]
-
 MINUTES = 1
 N_DAYS, N_TRIALS = 8, 100
 EARLIER = (1, 2, 4, 7)
@@ -40,9 +36,7 @@ FIRST_SEED = 1000  # of the days; other seeds were used while the regressor was 
 COLUMNS = ["part", "method", "day", "x", "value"]
 
 
-def run(
-    repetitions: int = N_DAYS, seed: int = 0, n_trials: int = N_TRIALS, progress: Progress = None
-) -> pd.DataFrame:
+def run(repetitions: int = N_DAYS, seed: int = 0, n_trials: int = N_TRIALS, progress: Progress = None) -> pd.DataFrame:
     """Return one row per figure; the first `repetitions` of the eight days are the new one in turn.
 
     Parts: "agreement", the rank correlation by number of earlier days x; "r2", R² on the best x features.

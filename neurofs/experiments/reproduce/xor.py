@@ -7,8 +7,6 @@ e(w), which is the sum of margins at max w² = 1, and the angle between w and th
 The second part, reach direction from real spikes (`experiments.reproduce.direction`), is not in the source.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,8 +29,6 @@ from neurofs.features.samples import Samples
 from neurofs.selectors import Simba
 from neurofs.selectors.margin import Climb, evaluate_margins, find_margins
 from neurofs.selectors.relief import nearest_hits_and_misses
-
-__all__ = ["MINUTES", "angle", "claims", "draw", "plot", "run", "tabulate", "trace"]
 
 MINUTES = 2
 N_SAMPLES, N_FEATURES, N_RELEVANT = 1000, 10, 3
@@ -73,9 +69,7 @@ def trace(X: np.ndarray, y: np.ndarray, rows: np.ndarray) -> Iterator[tuple[int,
         yield step, "relief", relief / (relief.max() or 1.0)
 
 
-def run(
-    repetitions: int = 10, seed: int = 0, direction: bool | None = None, progress: Progress = None
-) -> pd.DataFrame:
+def run(repetitions: int = 10, seed: int = 0, direction: bool | None = None, progress: Progress = None) -> pd.DataFrame:
     """Return one row per figure: part, method, repetition (or fold), x (step or number of features), value.
 
     `direction` says whether to decode reach direction too; None does it where the recording is at hand.

@@ -6,8 +6,6 @@ the suffix without the dot, and it loads such a function, or a module that has o
 are needed, so that one which cannot be imported never stands in the way of other formats.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable
 from importlib.metadata import EntryPoint

@@ -1,7 +1,5 @@
 """Behavior series: which variables they are and which clock they keep."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,19 +18,6 @@ from neurofs.recordings.readers.variables import (
     word,
 )
 from neurofs.recordings.recording import Series, default_columns
-
-__all__ = [
-    "BEHAVIOR_WORDS",
-    "Clock",
-    "as_series",
-    "find_shared_clock",
-    "fit_table",
-    "keeps_own_clock",
-    "mark_circular",
-    "note_stillness",
-    "read_behavior",
-    "read_clock",
-]
 
 BEHAVIOR_WORDS = (
     *("handvel", "handvelocity", "velocity", "vel", "cursorvel", "cursorvelocity", "vels"),
@@ -91,9 +76,7 @@ def _own_clock(v: Variables, name: str) -> Clock | None:
 
 def _guess_names(v: Variables, clocks: list[Clock]) -> list[str]:
     lengths = {len(clock.times) for clock in clocks}
-    return [
-        name for name, value in v.values.items() if name not in v.used and _may_be_series(v, name, lengths)
-    ]
+    return [name for name, value in v.values.items() if name not in v.used and _may_be_series(v, name, lengths)]
 
 
 def _may_be_series(v: Variables, name: str, lengths: set[int]) -> bool:

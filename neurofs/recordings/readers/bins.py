@@ -1,26 +1,11 @@
 """`Bins`: the clock of counts that were binned before they were stored."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 
 from neurofs.ground.errors import InputError, quoted
 from neurofs.recordings.readers.variables import Variables, flag, is_line, is_number, split_words
-
-__all__ = [
-    "TIME_WORDS",
-    "WIDTH_WORDS",
-    "Bins",
-    "check_increasing",
-    "check_width",
-    "find_bin_width",
-    "find_time",
-    "read_bins",
-    "read_seconds_per_unit",
-    "seconds_per_unit",
-]
 
 TIME_WORDS = split_words("time times t timestamps timestamp bintimes timevector bincenters binedges")
 WIDTH_WORDS = split_words("binwidth binsize countsbinwidth bin dt deltat timebase timebin binsizes")
@@ -109,10 +94,7 @@ def seconds_per_unit(unit: str | None, sampling_rate: float | None = None) -> fl
         return SECONDS[unit or "s"]
     if sampling_rate is None or sampling_rate <= 0:
         raise InputError(
-            "times",
-            "a sampling rate for times in samples",
-            sampling_rate or "none",
-            "Say it with --sampling-rate.",
+            "times", "a sampling rate for times in samples", sampling_rate or "none", "Say it with --sampling-rate."
         )
     return 1.0 / sampling_rate
 
@@ -125,9 +107,7 @@ def find_time(v: Variables, n_rows: int) -> str | None:
     name = v.named("time")
     if name is not None:
         return name
-    fitting = [
-        n for n in v.find(TIME_WORDS, is_line) if v.values[n].size in (n_rows, n_rows + 1) and n_rows > 1
-    ]
+    fitting = [n for n in v.find(TIME_WORDS, is_line) if v.values[n].size in (n_rows, n_rows + 1) and n_rows > 1]
     return v.use(fitting[0]) if fitting else None
 
 
@@ -224,9 +204,7 @@ def _usual_steps(times: np.ndarray) -> tuple[float, float] | None:
     return float((times[-1] - times[0]) / whole.sum()), median
 
 
-def _agree(
-    v: Variables, name: str, steps: tuple[float, float] | None, stated: tuple[float, str] | None
-) -> float:
+def _agree(v: Variables, name: str, steps: tuple[float, float] | None, stated: tuple[float, str] | None) -> float:
     """Return the bin width on which the times and the statement agree."""
     if stated is None and steps is None:
         raise InputError("counts", "a bin width", "none", "Say it with --counts-bin-width (seconds).")
@@ -249,10 +227,7 @@ def _width_from_steps(v: Variables, name: str, step: float) -> float:
     width = round(step, 9)
     if width > WIDEST:
         raise InputError(
-            quoted(name),
-            "times in seconds",
-            f"steps of {step:g}",
-            "Say their unit with --time-unit (ms, us, samples).",
+            quoted(name), "times in seconds", f"steps of {step:g}", "Say their unit with --time-unit (ms, us, samples)."
         )
     v.note(f"bin width: {width:g} s, the usual step of {quoted(name)}")
     return width

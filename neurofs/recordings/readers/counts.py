@@ -1,7 +1,5 @@
 """Stored counts: which variable, which way round, and whether they are counts at all."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -10,16 +8,7 @@ from neurofs.ground.errors import InputError, quoted
 from neurofs.recordings.readers.behavior import BEHAVIOR_WORDS
 from neurofs.recordings.readers.bins import TIME_WORDS, Bins, read_bins
 from neurofs.recordings.readers.trial_tables import LABEL_WORDS
-from neurofs.recordings.readers.variables import (
-    Variables,
-    describe,
-    is_line,
-    is_numeric,
-    is_table,
-    split_words,
-)
-
-__all__ = ["COUNT_WORDS", "as_counts", "find_counts", "read_counts"]
+from neurofs.recordings.readers.variables import Variables, describe, is_line, is_numeric, is_table, split_words
 
 COUNT_WORDS = split_words(
     "counts spikecounts binnedspikes spikesbinned spikebins spikes spk neuraldata neural rates firingrates "
@@ -31,9 +20,7 @@ _AXES = ("time-by-channel", "channel-by-time")
 def find_counts(v: Variables) -> list[str]:
     """Return the variables that could hold counts: by their names, else by their content."""
     by_name = [name for name in v.find(COUNT_WORDS, is_table) if min(v.values[name].shape) > 1]
-    return by_name or [
-        name for name, value in v.values.items() if name not in v.used and _looks_counted(value)
-    ]
+    return by_name or [name for name, value in v.values.items() if name not in v.used and _looks_counted(value)]
 
 
 def _looks_counted(value: Any) -> bool:

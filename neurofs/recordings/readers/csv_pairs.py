@@ -5,8 +5,6 @@ and `time` if it is known). `X_behavior.csv` has a column per quantity, with `ti
 bin; columns `hand_x` and `hand_y` are one series `hand`. `X_trials.csv` has `start`, `stop` and conditions.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io
@@ -22,16 +20,11 @@ from neurofs.recordings.readers.sizes import Budget
 from neurofs.recordings.readers.variables import Variables, listed, word
 from neurofs.recordings.recording import Recording
 
-__all__ = ["read"]
-
 SPIKE_ENDS = ("_spikes", "_counts", "")
 PARTNERS = ("_behavior", "_trials")
 TIMES = ("time", "times", "t", "timestamp", "timestamps", "spiketime", "spiketimes")
 CHANNELS = ("channel", "channels", "unit", "neuron", "cluster", "electrode")
-STARTS, STOPS = (
-    ("start", "starttime", "trialstart"),
-    ("stop", "stoptime", "end", "endtime", "trialstop", "trialend"),
-)
+STARTS, STOPS = (("start", "starttime", "trialstart"), ("stop", "stoptime", "end", "endtime", "trialstop", "trialend"))
 BYTES_PER_BYTE = 20
 """Memory that a byte of text may take while it is being read."""
 
@@ -67,10 +60,7 @@ def _find_partners(path: Path) -> dict[str, Path]:
     paths = {end: path.with_name(f"{_stem(path)}{end}{path.suffix}") for end in PARTNERS}
     if not paths["_behavior"].exists():
         raise InputError(
-            "behavior",
-            "a file beside it",
-            f"no {paths['_behavior'].name}",
-            "Add it, or use one file (.npz, .h5).",
+            "behavior", "a file beside it", f"no {paths['_behavior'].name}", "Add it, or use one file (.npz, .h5)."
         )
     return {end: partner for end, partner in paths.items() if partner.exists()}
 
@@ -109,10 +99,7 @@ class _Table:
         for line in reader:
             if lines and line and len(line) != len(lines[0]):
                 raise self.error(
-                    f"line {reader.line_num}",
-                    f"{len(lines[0])} values",
-                    f"{len(line)} values",
-                    "Correct the line.",
+                    f"line {reader.line_num}", f"{len(lines[0])} values", f"{len(line)} values", "Correct the line."
                 )
             lines += [line] if line else []
         if len(lines) < 2:

@@ -4,8 +4,6 @@ Only what is stored in the file itself is read: external links, external storage
 refused, and the size that a data set declares is checked before anything is allocated (`Budget`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,18 +14,6 @@ import numpy as np
 
 from neurofs.ground.errors import InputError, printable
 from neurofs.recordings.readers.sizes import Budget
-
-__all__ = [
-    "as_text",
-    "check_size",
-    "children",
-    "get_child",
-    "open_h5",
-    "read_array",
-    "read_content",
-    "read_text",
-    "where_in",
-]
 
 
 @contextmanager
@@ -79,14 +65,8 @@ def get_child(group: h5py.Group, name: str) -> Any:
     try:
         return group[name]
     except (KeyError, OSError, RuntimeError) as error:
-        found = (
-            f"a link to {link.path}, which leads nowhere"
-            if isinstance(link, h5py.SoftLink)
-            else _first_line(error)
-        )
-        raise InputError(
-            where, "an object that can be read", found, "The file is damaged; fetch it again."
-        ) from None
+        found = f"a link to {link.path}, which leads nowhere" if isinstance(link, h5py.SoftLink) else _first_line(error)
+        raise InputError(where, "an object that can be read", found, "The file is damaged; fetch it again.") from None
 
 
 def check_size(dataset: h5py.Dataset, budget: Budget | None = None) -> None:
@@ -102,9 +82,7 @@ def check_size(dataset: h5py.Dataset, budget: Budget | None = None) -> None:
 def read_array(dataset: Any, where: str = "") -> np.ndarray:
     """Return a data set of numbers as an array, after the checks of `check_size`."""
     if not isinstance(dataset, h5py.Dataset) or dataset.shape is None or dataset.dtype.kind not in "biuf":
-        found = (
-            f"{dataset.dtype} data" if isinstance(dataset, h5py.Dataset) else type(dataset).__name__.lower()
-        )
+        found = f"{dataset.dtype} data" if isinstance(dataset, h5py.Dataset) else type(dataset).__name__.lower()
         raise InputError(where or "object", "a data set of numbers", found, "Check the layout of the file.")
     check_size(dataset)
     return read_content(dataset)

@@ -1,7 +1,5 @@
 """Plain HDF5: every data set of the file is a variable; groups are parts of its name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -10,20 +8,11 @@ import numpy as np
 
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.files import hash_file
-from neurofs.recordings.readers.h5files import (
-    as_text,
-    check_size,
-    get_child,
-    open_h5,
-    read_content,
-    read_text,
-)
+from neurofs.recordings.readers.h5files import as_text, check_size, get_child, open_h5, read_content, read_text
 from neurofs.recordings.readers.layout import interpret
 from neurofs.recordings.readers.sizes import Budget
 from neurofs.recordings.readers.variables import LeftOut, Variables, drop_left_out
 from neurofs.recordings.recording import Recording
-
-__all__ = ["find_objects", "read", "read_variables"]
 
 MAX_ATTRIBUTE = 2**16
 
@@ -62,9 +51,7 @@ def find_objects(file: h5py.File) -> dict[str, Any]:
     link within the file is another name for an object that is found anyway.
     """
     links: list[tuple[str, int]] = []
-    file.id.links.visit(
-        lambda name, info: links.append((name.decode("utf-8", "replace"), info.type)), info=True
-    )
+    file.id.links.visit(lambda name, info: links.append((name.decode("utf-8", "replace"), info.type)), info=True)
     for name, kind in links:
         if kind != h5py.h5l.TYPE_HARD:
             get_child(file, name)

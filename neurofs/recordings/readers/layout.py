@@ -6,8 +6,6 @@ decides. Conventions: the rows of counts are bins in order; a time vector gives 
 behavior stored per bin sits in the middle of its bin; bins in `.mat` files are numbered from 1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,35 +13,14 @@ import numpy as np
 import pandas as pd
 
 from neurofs.ground.errors import InputError, quoted
-from neurofs.recordings.readers.behavior import (
-    Clock,
-    find_shared_clock,
-    note_stillness,
-    read_behavior,
-    read_clock,
-)
+from neurofs.recordings.readers.behavior import Clock, find_shared_clock, note_stillness, read_behavior, read_clock
 from neurofs.recordings.readers.bins import TIME_WORDS, Bins, read_seconds_per_unit
 from neurofs.recordings.readers.counts import find_counts, read_counts
-from neurofs.recordings.readers.spike_lists import (
-    expand_channel_structs,
-    find_channel_names,
-    find_spikes,
-    read_spikes,
-)
+from neurofs.recordings.readers.spike_lists import expand_channel_structs, find_channel_names, find_spikes, read_spikes
 from neurofs.recordings.readers.trial_structs import find_trial_structs, read_trial_structs
 from neurofs.recordings.readers.trial_tables import add_conditions, read_trials
-from neurofs.recordings.readers.variables import (
-    Variables,
-    find_kept,
-    is_line,
-    is_numeric,
-    is_texts,
-    listed,
-    word,
-)
+from neurofs.recordings.readers.variables import Variables, find_kept, is_line, is_numeric, is_texts, listed, word
 from neurofs.recordings.recording import Recording, Series
-
-__all__ = ["interpret"]
 
 OBSERVED_WORDS = ("observed", "obsintervals", "observedintervals")
 CHANNEL_PREFIXES = ("channel_", "unit_", "channels.", "units.", "electrode_")
@@ -148,9 +125,7 @@ def _bare(name: str) -> str:
 
 
 def _read_observed(v: Variables) -> dict[str, Any]:
-    found = v.find(
-        OBSERVED_WORDS, lambda value: is_numeric(value) and value.ndim == 2 and value.shape[1] == 2
-    )
+    found = v.find(OBSERVED_WORDS, lambda value: is_numeric(value) and value.ndim == 2 and value.shape[1] == 2)
     return {"observed": v.numbers(v.use(found[0])) * read_seconds_per_unit(v)} if found else {}
 
 

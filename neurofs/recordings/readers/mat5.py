@@ -5,8 +5,6 @@ So the elements are inflated and walked here first: every size must lie within i
 be known, and every shape must match the number of values.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 import zlib
@@ -14,8 +12,6 @@ import zlib
 from scipy.io.matlab import MatReadError
 
 from neurofs.recordings.readers.sizes import Budget
-
-__all__ = ["check_and_inflate"]
 
 MAX_DEPTH = 50
 HEADER = 128
@@ -131,9 +127,7 @@ class _Walker:
         position = self.expect(position, stop, {INT8}, "a name")[2]
         self._check_values(kind, is_complex, math.prod(shape), position, stop, depth)
 
-    def _check_values(
-        self, kind: int, is_complex: bool, n_values: int, position: int, stop: int, depth: int
-    ) -> None:
+    def _check_values(self, kind: int, is_complex: bool, n_values: int, position: int, stop: int, depth: int) -> None:
         if kind in NUMERIC_CLASSES:
             for _ in range(1 + is_complex):
                 position = self._check_numbers(position, stop, n_values)

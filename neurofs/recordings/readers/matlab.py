@@ -4,8 +4,6 @@ A variable keeps MATLAB's orientation, a cell array becomes a list in MATLAB's (
 dict, an array of structs a list of dicts. Objects and function handles are left out and noted.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import struct
@@ -26,8 +24,6 @@ from neurofs.recordings.readers.mat5 import check_and_inflate
 from neurofs.recordings.readers.sizes import Budget, count_bytes
 from neurofs.recordings.readers.variables import LeftOut, Variables, drop_left_out, flatten, join_rows
 from neurofs.recordings.recording import Recording
-
-__all__ = ["read", "read_variables"]
 
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _DAMAGE = (
@@ -105,9 +101,7 @@ def _convert(value: Any, name: str, budget: Budget) -> Any:
         return LeftOut()
     if value.dtype.names is not None:
         fields = value.dtype.names
-        rows = [
-            {f: _convert(row[f], f"{name}.{f}", budget) for f in fields} for row in value.ravel(order="F")
-        ]
+        rows = [{f: _convert(row[f], f"{name}.{f}", budget) for f in fields} for row in value.ravel(order="F")]
         return rows[0] if len(rows) == 1 else rows
     if value.dtype.kind == "O":
         return [_convert(item, name, budget) for item in value.ravel(order="F")]

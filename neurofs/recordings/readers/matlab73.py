@@ -5,8 +5,6 @@ as a group, an array of structs as a group whose fields are arrays of references
 shape. The attribute `MATLAB_class` says which.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +13,10 @@ import numpy as np
 import scipy.sparse
 
 from neurofs.ground.errors import InputError
-from neurofs.recordings.readers.h5files import (
-    as_text,
-    check_size,
-    get_child,
-    open_h5,
-    read_array,
-    read_content,
-)
+from neurofs.recordings.readers.h5files import as_text, check_size, get_child, open_h5, read_array, read_content
 from neurofs.recordings.readers.hdf5 import find_objects
 from neurofs.recordings.readers.sizes import Budget
 from neurofs.recordings.readers.variables import LeftOut, join_rows, split_words
-
-__all__ = ["read_raw"]
 
 MAX_DEPTH = 20
 NUMERIC = split_words("double single logical int8 uint8 int16 uint16 int32 uint32 int64 uint64")
@@ -53,9 +42,7 @@ class _Reader:
         """Return one variable, field or cell."""
         self.budget.step(name)
         if depth > MAX_DEPTH:
-            raise InputError(
-                name, f"at most {MAX_DEPTH} levels of cells", "more", "The file refers to itself."
-            )
+            raise InputError(name, f"at most {MAX_DEPTH} levels of cells", "more", "The file refers to itself.")
         if isinstance(item, h5py.Group):
             return self._read_group(item, name, depth)
         if not isinstance(item, h5py.Dataset) or "MATLAB_object_decode" in item.attrs:

@@ -5,8 +5,6 @@ left out. An epoch named for trials, or the only one, gives the trials. Events b
 for `--trial-start` and `--trial-stop`.
 """
 
-from __future__ import annotations
-
 import struct
 import warnings
 from pathlib import Path
@@ -21,8 +19,6 @@ from neurofs.recordings.readers.layout import interpret
 from neurofs.recordings.readers.sizes import Budget, count_bytes
 from neurofs.recordings.readers.variables import Variables, word
 from neurofs.recordings.recording import TICK, Recording
-
-__all__ = ["read"]
 
 FASTEST = 2000.0
 """Samples per second above which a signal is taken for raw voltage."""
@@ -108,9 +104,7 @@ def _read_trains(segments: list[Any]) -> dict[str, Any]:
                 "segments", f"{len(names)} spike trains in each", len(segment.spiketrains), "Split the file."
             )
     if not names:
-        raise InputError(
-            "spike trains", "at least one", "none", "Name the file that holds the sorted spikes."
-        )
+        raise InputError("spike trains", "at least one", "none", "Name the file that holds the sorted spikes.")
     spikes = [np.concatenate([_seconds(s.spiketrains[i].times) for s in segments]) for i in range(len(names))]
     return {"spikes": spikes, "channel_names": _make_unique(names)}
 

@@ -1,7 +1,5 @@
 """NumPy archives (`.npz`), never unpickled."""
 
-from __future__ import annotations
-
 import zipfile
 import zlib
 from pathlib import Path
@@ -17,8 +15,6 @@ from neurofs.recordings.readers.layout import interpret
 from neurofs.recordings.readers.sizes import Budget, count_bytes
 from neurofs.recordings.readers.variables import Variables
 from neurofs.recordings.recording import Recording
-
-__all__ = ["read", "read_variables"]
 
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
@@ -67,9 +63,7 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, budg
         shape, fortran, dtype = _read_header(stream, where)
         n_bytes, n_stored = count_bytes(shape, dtype.itemsize), info.file_size - stream.tell()
         if n_bytes != n_stored:
-            raise InputError(
-                where, f"{n_bytes:,} bytes for shape {shape}", f"{n_stored:,} bytes", "Get a sound copy."
-            )
+            raise InputError(where, f"{n_bytes:,} bytes for shape {shape}", f"{n_stored:,} bytes", "Get a sound copy.")
         data = stream.read()
     if len(data) != n_bytes:
         raise InputError(where, f"{n_bytes:,} bytes", f"{len(data):,} bytes", "Get a sound copy.")

@@ -5,8 +5,6 @@ on; every time series of ``processing`` and ``acquisition`` that could be behavi
 else the file holds, extensions included, does not matter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,8 +29,6 @@ from neurofs.recordings.readers.h5files import (
 )
 from neurofs.recordings.readers.variables import find_kept, require_name, split_words
 from neurofs.recordings.recording import Recording, Series
-
-__all__ = ["read"]
 
 OPTIONS = split_words("name behavior circular trials exclude_channels sort_spikes time_unit sampling_rate")
 
@@ -119,9 +115,7 @@ def _ragged(table: h5py.Group, name: str) -> list[np.ndarray] | None:
     starts = np.concatenate([[0], stops])[:-1]
     if len(stops) and (np.any(stops < starts) or stops[-1] != len(flat)):
         found = (
-            f"an index that ends at {stops[-1]} of {len(flat)} values"
-            if np.all(stops >= starts)
-            else "one that falls"
+            f"an index that ends at {stops[-1]} of {len(flat)} values" if np.all(stops >= starts) else "one that falls"
         )
         raise InputError(where_in(table, f"{name}_index"), "an index that rises to the end", found, DAMAGED)
     return [flat[a:b] for a, b in zip(starts, stops, strict=True)]
@@ -191,9 +185,7 @@ def _name_of(file: h5py.File, reference: Any) -> str:
 # Observation
 
 
-def _read_observed(
-    units: h5py.Group, channels: pd.DataFrame, kept: list[int], notes: list[str]
-) -> np.ndarray | None:
+def _read_observed(units: h5py.Group, channels: pd.DataFrame, kept: list[int], notes: list[str]) -> np.ndarray | None:
     """Return the intervals in which every unit was observed; None if the file does not say."""
     values = get_child(units, "obs_intervals")
     if values is None or not kept:
@@ -202,9 +194,7 @@ def _read_observed(
     parts = _ragged(units, "obs_intervals") or []
     if values.shape[1:] != (2,) or len(parts) <= max(kept):
         found = f"{len(parts)} units, values of shape {values.shape}"
-        raise InputError(
-            where_in(units, "obs_intervals"), "start and stop times of each unit", found, DAMAGED
-        )
+        raise InputError(where_in(units, "obs_intervals"), "start and stop times of each unit", found, DAMAGED)
     parts = [parts[i] for i in kept]
     durations = np.array([float(np.sum(p[:, 1] - p[:, 0])) for p in parts])
     distinct = {p.tobytes(): p for p in parts}
@@ -212,9 +202,7 @@ def _read_observed(
     total = float(np.sum(observed[:, 1] - observed[:, 0]))
     if len(distinct) > 1:
         channels["observed_seconds"] = durations
-        notes.append(
-            f"observed: the {total:.1f} s in which all units were (each alone up to {durations.max():.1f} s)"
-        )
+        notes.append(f"observed: the {total:.1f} s in which all units were (each alone up to {durations.max():.1f} s)")
     if total < 0.5 * durations.max():
         worst = channels["name"].iloc[int(np.argmin(durations))]
         remedy = "Leave such units out with --exclude-channels."
@@ -226,12 +214,8 @@ def _read_observed(
 
 def _intersect(sets: list[np.ndarray]) -> np.ndarray:
     """Return the intervals common to all sets of sorted intervals."""
-    edges = np.concatenate(
-        [np.column_stack([s[:, i], np.full(len(s), 1 - 2 * i)]) for s in sets for i in (0, 1)]
-    )
-    edges = edges[
-        np.lexsort((edges[:, 1], edges[:, 0]))
-    ]  # where one ends as another begins, the end comes first
+    edges = np.concatenate([np.column_stack([s[:, i], np.full(len(s), 1 - 2 * i)]) for s in sets for i in (0, 1)])
+    edges = edges[np.lexsort((edges[:, 1], edges[:, 0]))]  # where one ends as another begins, the end comes first
     depth = np.cumsum(edges[:, 1])
     begins = np.flatnonzero(depth[:-1] == len(sets))
     common = np.column_stack([edges[begins, 0], edges[begins + 1, 0]])
@@ -267,10 +251,7 @@ def _find_series(file: h5py.File) -> Iterator[h5py.Group]:
 
 def _walk(group: h5py.Group, depth: int) -> Iterator[h5py.Group]:
     for _, child in children(group):
-        if (
-            not isinstance(child, h5py.Group)
-            or as_text(child.attrs.get("neurodata_type", "")) in NOT_BEHAVIOR
-        ):
+        if not isinstance(child, h5py.Group) or as_text(child.attrs.get("neurodata_type", "")) in NOT_BEHAVIOR:
             continue
         if "data" in child and ("timestamps" in child or "starting_time" in child):
             yield child
@@ -321,9 +302,7 @@ def _read_times(group: h5py.Group, n_samples: int) -> np.ndarray:
     rate = _number_attribute(start, "rate", 0.0)
     if not rate > 0 or np.ndim(first) > 0:
         found = f"rate {rate:g}, start of shape {np.shape(first)}"
-        raise InputError(
-            where_in(group, "starting_time"), "a time and a rate above 0 Hz", found, "Correct the file."
-        )
+        raise InputError(where_in(group, "starting_time"), "a time and a rate above 0 Hz", found, "Correct the file.")
     return float(first) + np.arange(n_samples) / rate
 
 

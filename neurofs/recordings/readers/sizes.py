@@ -4,15 +4,11 @@ A few bytes can declare a petabyte. `Budget` adds up what the parts of one file 
 what cannot be stored in the bytes that are there or does not fit into memory.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Iterable
 
 from neurofs.ground.errors import InputError
-
-__all__ = ["Budget", "count_bytes", "memory_size"]
 
 HARMLESS = 64 * 2**20
 """Bytes that one part may hold whatever it takes on disk: constant data compress without limit."""
@@ -60,9 +56,7 @@ declared. Read it on a larger machine, or store less.
         """Account for one more part, or refuse a file that never ends."""
         self.n_parts += 1
         if self.n_parts > MAX_PARTS:
-            raise InputError(
-                where, f"at most {MAX_PARTS:,} parts", "more", "The file is damaged or refers to itself."
-            )
+            raise InputError(where, f"at most {MAX_PARTS:,} parts", "more", "The file is damaged or refers to itself.")
 
 
 def count_bytes(shape: Iterable[int], itemsize: int) -> int:

@@ -1,7 +1,5 @@
 """Spike times: a list per channel, or one long list with the channel of each spike."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -22,21 +20,9 @@ from neurofs.recordings.readers.variables import (
     words_of,
 )
 
-__all__ = [
-    "SPIKE_WORDS",
-    "expand_channel_structs",
-    "find_channel_names",
-    "find_spikes",
-    "is_ragged",
-    "read_spikes",
-]
-
-SPIKE_WORDS = split_words(
-    "spiketimes spikes spiketrains spiketrain units unit neurons unitspiketimes timestamps ts"
-)
+SPIKE_WORDS = split_words("spiketimes spikes spiketrains spiketrain units unit neurons unitspiketimes timestamps ts")
 CHANNEL_WORDS = split_words(
-    "spikechannels spikechannel spikeclusters spikeclusterids clusters cluids spikeunits channelofspike "
-    "unitofspike"
+    "spikechannels spikechannel spikeclusters spikeclusterids clusters cluids spikeunits channelofspike unitofspike"
 )
 UNIT_FIELDS = ("ts", "times", "timestamps", "spiketimes", "spiketrain", "spikes")
 LARGE = 1000
@@ -68,9 +54,7 @@ def expand_channel_structs(v: Variables) -> None:
     for name, entries in list(v.values.items()):
         if not isinstance(entries, list) or not entries or not all(isinstance(e, dict) for e in entries):
             continue
-        fields = [
-            f for f in entries[0] if word(f) in UNIT_FIELDS and all(_is_spike_list(e.get(f)) for e in entries)
-        ]
+        fields = [f for f in entries[0] if word(f) in UNIT_FIELDS and all(_is_spike_list(e.get(f)) for e in entries)]
         if len(fields) != 1:
             continue
         v.values[name] = [entry[fields[0]] for entry in entries]
@@ -181,9 +165,7 @@ def _split_by(v: Variables, name: str, times: np.ndarray) -> tuple[list[np.ndarr
     if known is not None and labels.dtype.kind != "U":
         return _split_by_number(v, name, times, labels, len(known[1])), None
     index, found = pd.factorize(labels, sort=True)
-    v.note(
-        f"channels: the {len(found)} different values of {quoted(name)}; one without spikes cannot be seen"
-    )
+    v.note(f"channels: the {len(found)} different values of {quoted(name)}; one without spikes cannot be seen")
     return _group(times, index, len(found)), [_label(x) for x in found]
 
 

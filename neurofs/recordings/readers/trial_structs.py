@@ -5,8 +5,6 @@ The trials are put one after the other on a row clock: trial i begins where tria
 are behavior; fields with one value are conditions; a `…_unit_guide` describes the channels.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,8 +28,6 @@ from neurofs.recordings.readers.variables import (
     require_name,
     word,
 )
-
-__all__ = ["find_trial_structs", "read_trial_structs"]
 
 GUIDE = "_unit_guide"
 
@@ -137,10 +133,7 @@ def _orient(v: Variables, trials: Trials, name: str) -> list[np.ndarray]:
     for i, table in enumerate(tables):
         if not is_table(table):
             raise InputError(
-                f"{trials.where(i)}: {quoted(name)}",
-                "counts",
-                describe(table),
-                "Correct or remove this trial.",
+                f"{trials.where(i)}: {quoted(name)}", "counts", describe(table), "Correct or remove this trial."
             )
     same = [len({table.shape[axis] for table in tables}) == 1 for axis in (0, 1)]
     orientation = v.ask("orientation")
@@ -153,10 +146,7 @@ def _orient(v: Variables, trials: Trials, name: str) -> list[np.ndarray]:
     for i, table in enumerate(tables):
         if table.shape[1] != first:
             raise InputError(
-                f"{trials.where(i)}: {quoted(name)}",
-                f"{first} channels",
-                table.shape[1],
-                "Check --orientation.",
+                f"{trials.where(i)}: {quoted(name)}", f"{first} channels", table.shape[1], "Check --orientation."
             )
     v.note(f"counts: {quoted(name)} read as {orientation}")
     return tables
@@ -195,9 +185,7 @@ def _read_width(v: Variables, trials: Trials) -> float:
     if stated is None and name is not None:
         widths = {float(value.reshape(-1)[0]) for value in trials.fields.pop(name)}
         if len(widths) > 1:
-            raise InputError(
-                quoted(name), "one bin width", f"{len(widths)} different", "Bin all trials alike."
-            )
+            raise InputError(quoted(name), "one bin width", f"{len(widths)} different", "Bin all trials alike.")
         stated = widths.pop(), quoted(name)
     if stated is None and v.options.behavior_rate is not None:
         stated = 1.0 / v.ask("behavior_rate"), flag("behavior_rate")
@@ -253,9 +241,7 @@ def _behavior_tables(
         if lengths == list(n_rows) and (n_rows.max() > 1 or named):
             tables[name] = [t for t in turned if t is not None]
         elif named or word(name) in BEHAVIOR_WORDS:
-            _check_rows(
-                trials, name, [max(np.shape(x), default=0) for x in trials.fields[name]], fields[0], n_rows
-            )
+            _check_rows(trials, name, [max(np.shape(x), default=0) for x in trials.fields[name]], fields[0], n_rows)
     return {name: found for name, found in tables.items() if len({t.shape[1] for t in found}) == 1}
 
 
@@ -328,9 +314,7 @@ def _count_rows(v: Variables, trials: Trials, fields: list[str]) -> np.ndarray:
     names = list(v.options.behavior) or [n for n in trials.find(is_table) if word(n) in BEHAVIOR_WORDS]
     name = next((n for n in names if n in trials.fields and n not in fields), None)
     if name is None:
-        raise InputError(
-            "trials", "behavior that shows how long they are", "none", "Name it with --behavior."
-        )
+        raise InputError("trials", "behavior that shows how long they are", "none", "Name it with --behavior.")
     return np.array([max(np.shape(value), default=0) for value in trials.fields[name]])
 
 

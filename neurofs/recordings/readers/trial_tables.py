@@ -1,7 +1,5 @@
 """Trials: from a label of each bin or from their starts, and the conditions that belong to them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -22,8 +20,6 @@ from neurofs.recordings.readers.variables import (
     word,
 )
 from neurofs.recordings.recording import default_columns
-
-__all__ = ["LABEL_WORDS", "add_conditions", "read_trials"]
 
 LABEL_WORDS = ("trial", "trialid", "trialids", "trialnumber", "trialnum", "trialindex", "trialno", "trials")
 START_WORDS = split_words(
@@ -58,9 +54,7 @@ def read_trials(v: Variables, bins: Bins | None, stop: float) -> pd.DataFrame | 
 def _trials_from_labels(v: Variables, name: str, bins: Bins) -> pd.DataFrame | None:
     labels = np.asarray(v.values[name]).reshape(-1)
     if len(labels) != bins.n_rows:
-        raise InputError(
-            quoted(name), f"{bins.n_rows} labels, one per bin", len(labels), f"Check {flag('trial')}."
-        )
+        raise InputError(quoted(name), f"{bins.n_rows} labels, one per bin", len(labels), f"Check {flag('trial')}.")
     inside = _is_inside(v, name, labels)
     changes = np.flatnonzero((labels[1:] != labels[:-1]) | (inside[1:] != inside[:-1])) + 1
     first = np.concatenate([[0], changes])
@@ -86,9 +80,7 @@ def _is_inside(v: Variables, name: str, labels: np.ndarray) -> np.ndarray:
         return np.ones(len(labels), dtype=bool)
     inside = labels >= 0
     if not inside.all():
-        v.note(
-            f"trials: {int((~inside).sum())} bins with a missing or negative {quoted(name)} are in no trial"
-        )
+        v.note(f"trials: {int((~inside).sum())} bins with a missing or negative {quoted(name)} are in no trial")
     return inside
 
 
@@ -110,16 +102,11 @@ def _trials_from_starts(v: Variables, name: str, bins: Bins | None, stop: float)
     stops = None if stop_name is None else v.vector(stop_name).astype(np.float64)
     if stops is not None and len(stops) != len(starts):
         raise InputError(
-            quoted(stop_name),
-            f"{len(starts)} ends, one per trial",
-            len(stops),
-            "Name another with --trial-stop.",
+            quoted(stop_name), f"{len(starts)} ends, one per trial", len(stops), "Name another with --trial-stop."
         )
     for which, values in ((name, starts), (stop_name, stops)):
         if values is not None and not np.isfinite(values).all():
-            raise InputError(
-                quoted(which), "finite numbers", f"{values[~np.isfinite(values)][0]}", "Correct them."
-            )
+            raise InputError(quoted(which), "finite numbers", f"{values[~np.isfinite(values)][0]}", "Correct them.")
     if _starts_are_bins(v, name, starts, bins) and bins is not None:
         starts, stops = _bins_to_times(v, name, starts, stop_name, stops, bins)
     else:
@@ -128,9 +115,7 @@ def _trials_from_starts(v: Variables, name: str, bins: Bins | None, stop: float)
     if stops is None:
         check_increasing(name, starts, "starts", "Sort them, or give the ends too with --trial-stop.")
         stops = np.append(starts[1:], max(stop, np.nextafter(starts[-1], np.inf)))
-        v.note(
-            f"trials: {len(starts)} from {quoted(name)}; each ends where the next begins, the last at the end"
-        )
+        v.note(f"trials: {len(starts)} from {quoted(name)}; each ends where the next begins, the last at the end")
     else:
         v.note(f"trials: {len(starts)} from {quoted(name)} to {quoted(stop_name)}")
     return pd.DataFrame({"start": starts, "stop": stops})
@@ -191,9 +176,7 @@ def _check_rows(name: str, rows: np.ndarray, largest: int, base: int) -> np.ndar
     return rows.astype(np.int64)
 
 
-def add_conditions(
-    v: Variables, trials: pd.DataFrame, bins: Bins | None, taken_lengths: set[int]
-) -> pd.DataFrame:
+def add_conditions(v: Variables, trials: pd.DataFrame, bins: Bins | None, taken_lengths: set[int]) -> pd.DataFrame:
     """Return the trials with their conditions: those named, or all variables with a value per trial.
 
     A variable with one entry per bin that never changes within a trial is a condition of the trials as well.

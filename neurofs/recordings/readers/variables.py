@@ -6,8 +6,6 @@ were consulted are remembered, so that one without effect can be refused, and so
 a use, so that the rest can be named.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -17,29 +15,6 @@ import numpy as np
 
 from neurofs.ground.config import LoadOptions, given_options
 from neurofs.ground.errors import InputError, printable, quoted
-
-__all__ = [
-    "LeftOut",
-    "Variables",
-    "describe",
-    "drop_left_out",
-    "find_kept",
-    "flag",
-    "flatten",
-    "has_size",
-    "is_line",
-    "is_number",
-    "is_numeric",
-    "is_table",
-    "is_text",
-    "is_texts",
-    "join_rows",
-    "listed",
-    "require_name",
-    "split_words",
-    "word",
-    "words_of",
-]
 
 
 def listed(names: Iterable[object], most: int = 12) -> str:
@@ -176,12 +151,7 @@ class Variables:
     """The variables of one file, the options, and notes on what was made of both."""
 
     def __init__(
-        self,
-        values: Mapping[str, Any],
-        options: LoadOptions,
-        notes: Iterable[str] = (),
-        *,
-        index_base: int = 0,
+        self, values: Mapping[str, Any], options: LoadOptions, notes: Iterable[str] = (), *, index_base: int = 0
     ) -> None:
         self.values = dict(values)
         self.options = options
@@ -229,9 +199,7 @@ class Variables:
         }
         return sorted(ranks, key=lambda name: ranks[name])
 
-    def find_one(
-        self, key: str, words: Iterable[str], fits: Callable[[Any], bool] = is_numeric
-    ) -> str | None:
+    def find_one(self, key: str, words: Iterable[str], fits: Callable[[Any], bool] = is_numeric) -> str | None:
         """Return the variable named by option `key`, or the only one known by these words.
 
         Two with the same word, such as `a.vel` and `b.vel`, are two readings, so the user must choose.
@@ -260,9 +228,7 @@ class Variables:
         """Return a variable as a list of numbers; a row or column of MATLAB is one."""
         array = self.numbers(name)
         if sum(n != 1 for n in array.shape) > 1:
-            raise InputError(
-                quoted(name), "one list of numbers", f"shape {array.shape}", "Name another variable."
-            )
+            raise InputError(quoted(name), "one list of numbers", f"shape {array.shape}", "Name another variable.")
         return array.reshape(-1)
 
     def scalar(self, name: str) -> float:

@@ -3,42 +3,58 @@
 They draw what `summary.json` holds (see `comparison.summary`) and compute nothing of their own, but for means.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from neurofs.comparison.comparison import Comparison
+from neurofs.comparison.scores import find_variance
+from neurofs.comparison.stats import describe_counts
+from neurofs.comparison.summary import Band, Curve, Null, Output, Stability, Summary, Wins
+from neurofs.comparison.wording import format_percent
 from neurofs.ground.errors import printable
-from neurofs.report.palette import CHANCE, INK, MUTED, RULE, Key, find_key
-from neurofs.report.pictures import Panel, Picture, Table, use_log_n
+from neurofs.report.captions import CURVE_WORDS, LINES, write_caption
+from neurofs.report.palette import CHANCE, INK, MUTED, PAPER, RULE, Key, find_key
+from neurofs.report.pictures import Panel, Picture, Table, shade, use_log_n
 
-__all__ = ["draw_confusion", "draw_curves", "draw_null", "draw_stability", "draw_weighting", "draw_wins"]
-
-METRIC_NAMES = {"mse": "mean squared error", "r2": "R²", "accuracy": "share of right classes"}
+AXIS_NAMES = {"mse": "mean squared error", "r2": "R²", "accuracy": "share of right classes"}
 BASELINES = ("all", "ridge", "kalman")
+OUTPUT_MARKERS = "os^Dv"
+
+Shares = Mapping[str, tuple[np.ndarray, np.ndarray]]
+"""Numbers of features and shares of folds, by method."""
 
 
-def _list_outputs(comparison: Comparison) -> list[dict[str, str]]:
-    return list(comparison.summary["session"]["outputs"])
+class Line(NamedTuple):
+    """One score of a selector against the number of features."""
+
+    curve: Curve
+    band: Band
+
+    @property
+    def key(self) -> Key:
+        """How the selector is drawn."""
+        return find_key(self.curve.selector)
+
+    @property
+    def mean(self) -> np.ndarray:
+        """The means as numbers."""
+        return _as_numbers(self.band.mean)
 
 
-def _best_curves(comparison: Comparison, output: str) -> list[dict[str, Any]]:
-    """Return one curve per selector: the weighted one where there is one."""
-    curves: dict[str, dict[str, Any]] = {}
-    for curve in comparison.summary["curves"]:
-        if curve["output"] == output and len(curve["n"]) > 1:
-            known = curves.get(curve["selector"])
-            if known is None or curve["weighted"]:
-                curves[curve["selector"]] = curve
-    return list(curves.values())
+def _list_lines(summary: Summary, score: str) -> list[Line]:
+    found = [(curve, curve.of(score)) for curve in summary.curves if len(curve.n) > 1]
+    return [Line(curve, band) for curve, band in found if band is not None]
 
 
-def _numbers(values: Sequence[float | None]) -> np.ndarray:
+def _curve_score(summary: Summary) -> str:
+    """Return the score that is drawn against the number of features."""
+    return "accuracy" if summary.score == "accuracy" else "mse"
+
+
+def _as_numbers(values: Sequence[float | None]) -> np.ndarray:
     return np.array([np.nan if v is None else v for v in values], dtype=float)
 
 
@@ -47,133 +63,127 @@ def _numbers(values: Sequence[float | None]) -> np.ndarray:
 
 def draw_curves(comparison: Comparison) -> Picture | None:
     """Return error against n for every selector, with the lines that it must beat."""
-    discrete = comparison.summary["metric"] == "accuracy"
-    score = "accuracy" if discrete else "mse"
-    panels, rows = [], []
-    selectors: dict[str, None] = {}
-    for output in _list_outputs(comparison):
-        curves = [c for c in _best_curves(comparison, output["name"]) if c.get(score)]
-        if not curves:
-            continue
-        selectors |= {c["selector"]: None for c in curves}
-        lines = _find_lines(comparison, output["name"], score)
-        marks = _find_choice(comparison, output["name"], score)
-        unit = "" if discrete else f" ({output['unit']})²" if output["unit"] else ""
-        label = METRIC_NAMES[score] + unit
-        draw = partial(_plot_curves, curves=curves, score=score, lines=lines, marks=marks, label=label)
-        panels.append(Panel(output["name"], _describe_curves(curves, score, output["name"]), draw))
-        rows += [
-            (output["name"], c["selector"], n, *(c[score][part][i] for part in ("mean", "low", "high")))
-            for c in curves
-            for i, n in enumerate(c["n"])
-        ]
-    if not panels:
+    summary = comparison.summary
+    score = _curve_score(summary)
+    found = {output.name: _choose_lines(summary, output.name, score) for output in summary.session.outputs}
+    if not any(found.values()):
         return None
-    better = "Higher is better" if discrete else "Lower is better"
-    caption = (
-        f"Each line is one way to rank the features; soft kNN decodes with the best n of them. {better}; "
-        "bands are 95 % intervals over folds. A good ranking comes down early and stays low: few features "
-        "say most of what all of them say. If a line reaches its best only at the right edge, the ranking "
-        "found no small set. The ring is the n that was chosen without looking at the test data. "
-        f"{_explain_lines(comparison, discrete)}"
+    panels = [
+        _make_curve_panel(comparison, output, found[output.name], score)
+        for output in summary.session.outputs
+        if found[output.name]
+    ]
+    lines = [line for own in found.values() for line in own]
+    words = CURVE_WORDS[score] | {"lines": LINES[score if summary.null else "no null"]}
+    caption = write_caption("curves", **words)
+    legend = [find_key(s) for s in dict.fromkeys(line.curve.selector for line in lines)]
+    numbers = _tabulate_curves(caption.title, lines, score)
+    return Picture("curves", caption, panels, legend + _list_baseline_keys(summary), numbers)
+
+
+def _choose_lines(summary: Summary, output: str, score: str) -> list[Line]:
+    """Return one line per selector: the weighted one where there is one."""
+    lines: dict[str, Line] = {}
+    for line in _list_lines(summary, score):
+        if line.curve.output == output and (line.curve.selector not in lines or line.curve.weighted):
+            lines[line.curve.selector] = line
+    return list(lines.values())
+
+
+def _make_curve_panel(comparison: Comparison, output: Output, lines: list[Line], score: str) -> Panel:
+    squared = f" ({output.unit})²" if output.unit and score == "mse" else ""
+    draw = partial(
+        _plot_curves,
+        lines=lines,
+        levels=_find_levels(comparison, output.name, score),
+        ring=_find_choice(comparison, output.name, score),
     )
-    caption = caption if not discrete else caption.replace("comes down early and stays low", "rises early")
+    label = AXIS_NAMES[score] + squared
+    alt = _describe_curves(lines, score, output.name)
+    return Panel(output.name, alt, partial(draw, score=score, label=label))
+
+
+def _tabulate_curves(title: str, lines: list[Line], score: str) -> Table:
+    rows = [
+        (curve.output, curve.selector, n, band.mean[i], band.low[i], band.high[i])
+        for curve, band in lines
+        for i, n in enumerate(curve.n)
+    ]
     columns = ("output", "selector", "n", score.upper() if score == "mse" else score, "low", "high")
-    title = f"{'Accuracy' if discrete else 'Error'} against the number of features"
-    legend = [find_key(s) for s in selectors] + _line_keys(comparison)
-    return Picture("curves", title, caption, panels, legend, Table(title, columns, rows, digits=4))
+    return Table(title, columns, rows, digits=4)
 
 
-def _explain_lines(comparison: Comparison, discrete: bool) -> str:
-    """Return what the horizontal lines are, and where that of chance comes from."""
-    if not comparison.summary["null"]:
-        return "Horizontal lines: all features and the linear decoders."
-    text = "Horizontal lines: all features, the linear decoders, and chance"
-    if discrete:
-        return f"{text}, the accuracy measured with the target shifted against the spikes."
-    return (
-        f"{text}. The null control measures chance as R², with the target shifted against the spikes; the line "
-        "is that R² turned into an error, (1 − R² at chance) × the variance of the test targets, so that it may "
-        "lie above the variance itself."
-    )
-
-
-def _line_keys(comparison: Comparison) -> list[Key]:
-    present = [m["method"] for m in comparison.summary["methods"]]
+def _list_baseline_keys(summary: Summary) -> list[Key]:
+    present = [m.method for m in summary.methods]
     keys = [find_key(b) for b in BASELINES if b in present]
-    return [*keys, CHANCE] if comparison.summary["null"] else keys
+    return [*keys, CHANCE] if summary.null else keys
 
 
-def _find_lines(comparison: Comparison, output: str, score: str) -> dict[str, float]:
+def _find_levels(comparison: Comparison, output: str, score: str) -> dict[str, float]:
     """Return the horizontal lines: baselines by method, and chance."""
-    lines = {}
-    for method in comparison.summary["methods"]:
-        estimate = method["outputs"].get(output, {}).get(score)
-        if method["method"] in BASELINES and estimate and estimate["mean"] is not None:
-            lines[method["method"]] = estimate["mean"]
+    means = _find_means(comparison.summary, output, score)
+    levels = {m: means[m] for m in means if m in BASELINES}
     chance = _find_chance(comparison, output, score)
-    return lines if chance is None else lines | {"chance": chance}
+    return levels if chance is None else levels | {"chance": chance}
+
+
+def _find_means(summary: Summary, output: str, score: str) -> dict[str, float]:
+    """Return the score of every method that has one."""
+    means = {m.method: m.outputs[output].of(score).mean for m in summary.methods if output in m.outputs}
+    return {method: mean for method, mean in means.items() if mean is not None}
 
 
 def _find_chance(comparison: Comparison, output: str, score: str) -> float | None:
     """Return chance as measured; an R² of chance becomes an error through the target's variance."""
-    null = next((n for n in comparison.summary["null"] if n["output"] == output), None)
-    if null is None or null["chance"] is None:
-        return None
-    if score != "mse":
-        return float(null["chance"])
-    table: pd.DataFrame = comparison.scores
-    table = table[(table["output"] == output) & table["chosen"] & (table["r2"] < 1)]
-    variance = (table["mse"] / (1 - table["r2"])).mean()
-    return float((1 - null["chance"]) * variance) if np.isfinite(variance) else None
+    chance = next((null.chance for null in comparison.summary.null if null.output == output), None)
+    if chance is None or score != "mse":
+        return chance
+    table = comparison.scores
+    variance = find_variance(table[(table["output"] == output) & table["chosen"]]).mean()
+    return float((1 - chance) * variance) if np.isfinite(variance) else None
 
 
-def _find_choice(comparison: Comparison, output: str, score: str) -> tuple[float, float] | None:
+def _find_choice(comparison: Comparison, output: str, score: str) -> tuple[int, float] | None:
     """Return where the reference chose: median n, mean score."""
-    for method in comparison.summary["methods"]:
-        estimate = method["outputs"].get(output, {}).get(score)
-        if method["method"] == comparison.summary["reference"] and estimate and estimate["mean"] is not None:
-            table = comparison.scores
-            own = table[table["chosen"] & (table["method"] == method["method"]) & (table["output"] == output)]
-            return float(np.percentile(own["n"], 50, method="nearest")), float(estimate["mean"])
-    return None
+    reference, table = comparison.summary.reference, comparison.scores
+    mean = _find_means(comparison.summary, output, score).get(reference)
+    if mean is None:
+        return None
+    own = table[table["chosen"] & (table["method"] == reference) & (table["output"] == output)]
+    return describe_counts(own["n"]).median, mean
 
 
 def _plot_curves(
-    axes: Any,
-    curves: list[dict[str, Any]],
-    score: str,
-    lines: dict[str, float],
-    marks: tuple[float, float] | None,
-    label: str,
+    axes: Any, lines: list[Line], levels: dict[str, float], ring: tuple[float, float] | None, score: str, label: str
 ) -> None:
-    for name, value in lines.items():
+    for name, value in levels.items():
         key = CHANCE if name == "chance" else find_key(name)
         axes.axhline(value, color=key.color, ls=key.line, lw=1.0)
-    for curve in reversed(curves):
-        key, n = find_key(curve["selector"]), np.array(curve["n"])
-        mean, low, high = (_numbers(curve[score][part]) for part in ("mean", "low", "high"))
-        axes.fill_between(n, low, high, color=key.color, alpha=0.13, lw=0)
-        axes.plot(n, mean, color=key.color, marker=key.marker, ls=key.line, markevery=2)
-    if marks is not None:
-        axes.plot(*marks, "o", ms=9, mfc="none", mec=INK, mew=1.4)
-    use_log_n(axes, max(max(c["n"]) for c in curves))
+    for line in reversed(lines):
+        _plot_line(axes, line)
+    if ring is not None:
+        axes.plot(*ring, "o", ms=9, mfc="none", mec=INK, mew=1.4)
+    use_log_n(axes, max(max(line.curve.n) for line in lines))
     axes.set_ylabel(label)
-    shown = np.concatenate([_numbers(curve[score]["mean"]) for curve in curves] + [list(lines.values())])
+    shown = np.concatenate([line.mean for line in lines] + [list(levels.values())])
     top = 1.2 * float(np.nanmax(shown)) if np.isfinite(shown).any() else 1.0
     axes.set_ylim(0, top if score == "mse" else 1)  # bands of few folds may reach far beyond
 
 
-def _describe_curves(curves: list[dict[str, Any]], score: str, output: str) -> str:
+def _plot_line(axes: Any, line: Line) -> None:
+    key, n = line.key, np.array(line.curve.n)
+    low, high = _as_numbers(line.band.low), _as_numbers(line.band.high)
+    axes.fill_between(n, low, high, color=key.color, alpha=0.13, lw=0)
+    axes.plot(n, line.mean, color=key.color, marker=key.marker, ls=key.line, markevery=2)
+
+
+def _describe_curves(lines: list[Line], score: str, output: str) -> str:
     parts = []
-    for curve in curves:
-        mean = _numbers(curve[score]["mean"])
-        if np.isfinite(mean).any():
-            best = int(np.nanargmin(mean) if score == "mse" else np.nanargmax(mean))
-            parts.append(
-                f"{find_key(curve['selector']).label} best {mean[best]:.3g} at {curve['n'][best]} features"
-            )
-    return f"{METRIC_NAMES[score]} against number of features for {printable(output)}: " + "; ".join(parts)
+    for line in lines:
+        if np.isfinite(line.mean).any():
+            best = int(np.nanargmin(line.mean) if score == "mse" else np.nanargmax(line.mean))
+            parts.append(f"{line.key.label} best {line.mean[best]:.3g} at {line.curve.n[best]} features")
+    return f"{AXIS_NAMES[score]} against number of features for {printable(output)}: " + "; ".join(parts)
 
 
 # Winning percentages (figures 4.4 and 4.5)
@@ -181,91 +191,96 @@ def _describe_curves(curves: list[dict[str, Any]], score: str, output: str) -> s
 
 def draw_wins(comparison: Comparison) -> Picture | None:
     """Return the share of folds that the reference wins against each rival, against n."""
-    best = {w["rival"]: w for w in sorted(comparison.summary["wins"], key=lambda w: w["weighted"])}
-    wins = [
-        w for w in best.values() if len(w["n"]) > 1
-    ]  # the weighted form of the reference where it has one
+    wins = choose_wins(comparison.summary)
     if not wins:
         return None
-    reference = find_key(comparison.summary["reference"]).label
-    caption = (
-        f"In how many per cent of all folds and outputs {reference} decodes better than each rival with the "
-        "same number of features. 50 % is a draw; above 90 %, the lead does not depend on which trials are "
-        "tested. Folds share training data, so that these are not independent trials of a coin."
-    )
+    shares = {w.rival: (np.array(w.n), _as_numbers(w.share)) for w in wins}
+    reference = find_key(comparison.summary.reference).label
     alt = f"Winning percentage of {reference} against " + "; ".join(
-        f"{find_key(w['rival']).label} {_percent(w['share'][-1])} at {w['n'][-1]} features" for w in wins
+        f"{find_key(w.rival).label} {format_percent(w.share[-1])} at {w.n[-1]} features" for w in wins
     )
-    rows = [(w["rival"], n, s) for w in wins for n, s in zip(w["n"], w["share"], strict=True)]
-    numbers = Table(f"Share of folds that {reference} wins", ("rival", "n", "share"), rows)
-    panel = Panel(f"{reference} against rivals", alt, partial(_plot_wins, wins=wins))
     return Picture(
-        "wins", "Winning percentages", caption, [panel], [find_key(w["rival"]) for w in wins], numbers
+        "wins",
+        write_caption("wins", reference=reference),
+        [Panel(f"{reference} against rivals", alt, partial(plot_shares, shares=shares))],
+        [find_key(rival) for rival in shares],
+        tabulate_shares(f"Share of folds that {reference} wins", "rival", shares),
     )
 
 
-def _percent(share: float | None) -> str:
-    return "unknown" if share is None else f"{100 * share:.0f} %"
+def choose_wins(summary: Summary) -> list[Wins]:
+    """Return the wins against each rival, those of the weighted form of the reference where it has one."""
+    best = {w.rival: w for w in sorted(summary.wins, key=lambda w: w.weighted)}
+    return [w for w in best.values() if len(w.n) > 1]
 
 
-def _plot_wins(axes: Any, wins: list[dict[str, Any]]) -> None:
+def tabulate_shares(title: str, who: str, shares: Shares) -> Table:
+    """Return shares of folds as a table; `who` names the column of methods."""
+    rows = [
+        (method, int(n), float(share))
+        for method, (sizes, own) in shares.items()
+        for n, share in zip(sizes, own, strict=True)
+    ]
+    return Table(title, (who, "n", "share"), rows)
+
+
+def plot_shares(axes: Any, shares: Shares) -> None:
+    """Draw shares of folds against the number of features, one line per method."""
     axes.axhline(50, color=MUTED, lw=0.8, ls="--")
-    for w in wins:
-        key = find_key(w["rival"])
-        axes.plot(
-            w["n"], 100 * _numbers(w["share"]), color=key.color, marker=key.marker, ls=key.line, markevery=2
-        )
-    use_log_n(axes, max(max(w["n"]) for w in wins))
+    for method, (n, share) in shares.items():
+        key = find_key(method)
+        axes.plot(n, 100 * share, color=key.color, marker=key.marker, ls=key.line, markevery=2)
+    use_log_n(axes, int(max((n.max() for n, _ in shares.values() if len(n)), default=1)))
     axes.set(ylim=(-2, 103), ylabel="folds won (%)", yticks=[0, 25, 50, 75, 100])
 
 
 def draw_weighting(comparison: Comparison) -> Picture | None:
     """Return weighted against unweighted soft kNN, for the selectors that have weights of a metric."""
-    shares = [w for w in comparison.summary["weighting"] if len(w["n"]) > 1]
-    if not shares:
+    summary = comparison.summary
+    found = [w for w in summary.weighting if len(w.n) > 1]
+    if not found:
         return None
-    discrete = comparison.summary["metric"] == "accuracy"
-    score = "accuracy" if discrete else "mse"
-    first = shares[0]["selector"]
-    pairs = [
-        c for c in comparison.summary["curves"] if c["selector"] == first and c.get(score) and len(c["n"]) > 1
-    ]
-    left = Panel(
+    shares = {w.selector: (np.array(w.n), _as_numbers(w.share)) for w in found}
+    first, score = find_key(found[0].selector), _curve_score(summary)
+    lines = [line for line in _list_lines(summary, score) if line.curve.selector == found[0].selector]
+    help_panel = Panel(
         "folds in which weights help",
         "Share of folds in which weighted features decode better than the same features unweighted",
-        partial(
-            _plot_wins, wins=[{"rival": s["selector"], "n": s["n"], "share": s["share"]} for s in shares]
-        ),
+        partial(plot_shares, shares=shares),
     )
-    label = METRIC_NAMES[score]
-    right = Panel(
-        f"{find_key(first).label}: with weights (solid) and without (dashed)",
-        f"{label} of {find_key(first).label} with and without weights against number of features",
-        partial(_plot_pairs, curves=pairs, score=score, label=label),
+    pair_panel = Panel(
+        f"{first.label}: with weights (solid) and without (dashed)",
+        f"{AXIS_NAMES[score]} of {first.label} with and without weights against number of features",
+        partial(_plot_pairs, lines=lines, label=AXIS_NAMES[score]),
     )
-    caption = (
-        "The same features in the same order, once weighed by the selector's weights and once all alike. "
-        "Weights that help more the more features are used mean that they make up for choosing too many; "
-        "below 50 %, the order of the features is all that is worth keeping."
+    return Picture(
+        "weighting",
+        write_caption("weighting"),
+        [help_panel, pair_panel],
+        [find_key(selector) for selector in shares] + _list_output_keys(summary, lines, first.color),
+        tabulate_shares("Share of folds in which weights help", "selector", shares),
     )
-    rows = [(s["selector"], n, share) for s in shares for n, share in zip(s["n"], s["share"], strict=True)]
-    numbers = Table("Share of folds in which weights help", ("selector", "n", "share"), rows)
-    keys = [find_key(s["selector"]) for s in shares]
-    outputs = dict.fromkeys(c["output"] for c in pairs) if len(_list_outputs(comparison)) > 1 else {}
-    color = find_key(first).color
-    keys += [Key(f"right: {printable(o)}", color, "os^Dv"[i % 5], "") for i, o in enumerate(outputs)]
-    return Picture("weighting", "Weighted against unweighted", caption, [left, right], keys, numbers)
 
 
-def _plot_pairs(axes: Any, curves: list[dict[str, Any]], score: str, label: str) -> None:
-    outputs = list(dict.fromkeys(c["output"] for c in curves))
-    for curve in curves:
-        key = find_key(curve["selector"])
-        marker = "os^Dv"[outputs.index(curve["output"]) % 5]
-        style = {"ls": "-" if curve["weighted"] else "--", "alpha": 1.0 if curve["weighted"] else 0.7}
-        mean = _numbers(curve[score]["mean"])
-        axes.plot(curve["n"], mean, color=key.color, marker=marker, markevery=3, **style)
-    use_log_n(axes, max((max(c["n"]) for c in curves), default=1))
+def _list_output_keys(summary: Summary, lines: list[Line], color: str) -> list[Key]:
+    """Return the markers of the outputs, where there are several."""
+    if len(summary.session.outputs) == 1:
+        return []
+    outputs = dict.fromkeys(line.curve.output for line in lines)
+    return [Key(f"right: {printable(o)}", color, _mark_output(i), "") for i, o in enumerate(outputs)]
+
+
+def _mark_output(place: int) -> str:
+    return OUTPUT_MARKERS[place % len(OUTPUT_MARKERS)]
+
+
+def _plot_pairs(axes: Any, lines: list[Line], label: str) -> None:
+    outputs = list(dict.fromkeys(line.curve.output for line in lines))
+    for line in lines:
+        weighted, marker = line.curve.weighted, _mark_output(outputs.index(line.curve.output))
+        style = {"ls": "-" if weighted else "--", "alpha": 1.0 if weighted else 0.7}
+        axes.plot(line.curve.n, line.mean, color=line.key.color, marker=marker, markevery=3, **style)
+    use_log_n(axes, max((max(line.curve.n) for line in lines), default=1))
     axes.set_ylabel(label)
 
 
@@ -274,56 +289,35 @@ def _plot_pairs(axes: Any, curves: list[dict[str, Any]], score: str, label: str)
 
 def draw_null(comparison: Comparison) -> Picture | None:
     """Return the scores at shifted targets beside the real one."""
-    metric = comparison.summary["metric"]
-    nulls = [n for n in comparison.summary["null"] if n["values"]]
+    score, reference = comparison.summary.score, find_key(comparison.summary.reference)
+    nulls = [null for null in comparison.summary.null if null.values]
     if not nulls:
         return None
-    panels = [
-        Panel(
-            null["output"],
-            f"{METRIC_NAMES[metric]} at {len(null['values'])} shifted targets, and {_number(null['real'])} "
-            "unshifted",
-            partial(_plot_null, null=null, label=METRIC_NAMES[metric]),
-            (4.6, 2.4),
-        )
-        for null in nulls
-    ]
-    reference = find_key(comparison.summary["reference"]).label
-    some = (
-        f" on {nulls[0]['n_rows']:,} samples from the middle of the session" if nulls[0].get("n_rows") else ""
-    )
-    caption = (
-        "The target was shifted against the spikes by many seconds, so that whatever is decoded then is "
-        "chance, including slow drifts that spikes and movement share. Each dot is one shift, with "
-        f"{reference} and soft kNN fitted anew{some}; the line is the same at no shift, with less data than "
-        "the headline. It should lie far to the right of all dots: p is the share of shifts, with the real "
-        "one counted among them, that do at least as well."
-    )
-    rows = [(n["output"], n["real"], n["chance"], n["high"], n["p"], len(n["values"])) for n in nulls]
-    columns = ("output", f"real {metric}", "chance (mean of shifts)", "95th percentile", "p", "shifts")
-    return Picture("null", "Null control", caption, panels, (), Table("Null control", columns, rows))
+    panels = [_make_null_panel(null, AXIS_NAMES[score], reference.color) for null in nulls]
+    n_rows = nulls[0].n_rows
+    some = f" on {n_rows:,} samples from the middle of the session" if n_rows else ""
+    caption = write_caption("null", reference=reference.label, some=some)
+    rows = [(n.output, n.real, n.chance, n.high, n.p, len(n.values)) for n in nulls]
+    columns = ("output", f"real {score}", "chance (mean of shifts)", "95th percentile", "p", "shifts")
+    return Picture("null", caption, panels, (), Table("Null control", columns, rows))
 
 
-def _number(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:.3g}"
+def _make_null_panel(null: Null, label: str, color: str) -> Panel:
+    real = "unknown" if null.real is None else f"{null.real:.3g}"
+    alt = f"{label} at {len(null.values)} shifted targets, and {real} unshifted"
+    return Panel(null.output, alt, partial(_plot_null, null=null, label=label, color=color), (4.6, 2.4))
 
 
-def _plot_null(axes: Any, null: dict[str, Any], label: str) -> None:
-    values = np.sort(_numbers(null["values"]))
+def _plot_null(axes: Any, null: Null, label: str, color: str) -> None:
+    values = np.sort(_as_numbers(null.values))
     axes.plot(values, np.linspace(0.15, 0.85, len(values)), "o", color=MUTED, ms=4, alpha=0.8)
-    if null["chance"] is not None:
-        axes.axvline(null["chance"], color=MUTED, lw=1, ls=":")
-        axes.annotate("chance", (null["chance"], 1.0), ha="center", va="bottom", color=MUTED, fontsize=8)
-    if null["real"] is not None:
-        axes.axvline(null["real"], color=find_key("rgs").color, lw=2)
-        place = {
-            "ha": "right",
-            "va": "center",
-            "xytext": (-4, 0),
-            "textcoords": "offset points",
-            "fontsize": 8,
-        }
-        axes.annotate("unshifted", (null["real"], 0.5), color=find_key("rgs").color, **place)
+    if null.chance is not None:
+        axes.axvline(null.chance, color=MUTED, lw=1, ls=":")
+        axes.annotate("chance", (null.chance, 1.0), ha="center", va="bottom", color=MUTED, fontsize=8)
+    if null.real is not None:
+        axes.axvline(null.real, color=color, lw=2)
+        place = {"ha": "right", "va": "center", "xytext": (-4, 0), "textcoords": "offset points"}
+        axes.annotate("unshifted", (null.real, 0.5), color=color, fontsize=8, **place)
     axes.set(yticks=[], ylim=(0, 1.12), xlabel=label)
     axes.spines["left"].set_visible(False)
     axes.margins(x=0.12)
@@ -331,71 +325,56 @@ def _plot_null(axes: Any, null: dict[str, Any], label: str) -> None:
 
 def draw_stability(comparison: Comparison) -> Picture | None:
     """Return how much the selected sets agree between folds."""
-    found = [s for s in comparison.summary["stability"] if s["index"] is not None]
+    found = [s for s in comparison.summary.stability if s.index is not None]
     if not found:
         return None
-    panels = []
-    for output in dict.fromkeys(s["output"] for s in found):
-        own = [s for s in found if s["output"] == output]
-        alt = f"Stability for {printable(output)}: " + ", ".join(
-            f"{find_key(s['selector']).label} {s['index']:.2f}" for s in own
-        )
-        panels.append(Panel(output, alt, partial(_plot_stability, rows=own), (4.6, 0.9 + 0.26 * len(own))))
-    caption = (
-        "How well the sets that were selected in different folds agree (Nogueira's index): 1 when every "
-        "fold selects the same features, 0 when they agree no more than random sets of that size. Above "
-        "0.75 is excellent, below 0.4 poor. A selector can decode well and still be unstable where many "
-        "features say the same: then trust the prediction, not the list of features."
-    )
-    rows = [(s["output"], s["selector"], s["n"], s["index"], s["low"], s["high"]) for s in found]
-    columns = ("output", "selector", "n", "index", "low", "high")
-    return Picture(
-        "stability", "Stability of the selection", caption, panels, (), Table("Stability", columns, rows)
-    )
+    outputs = dict.fromkeys(s.output for s in found)
+    panels = [_make_stability_panel(o, [s for s in found if s.output == o]) for o in outputs]
+    rows = [(s.output, s.selector, s.n, s.index, s.low, s.high) for s in found]
+    numbers = Table("Stability", ("output", "selector", "n", "index", "low", "high"), rows)
+    return Picture("stability", write_caption("stability"), panels, (), numbers)
 
 
-def _plot_stability(axes: Any, rows: list[dict[str, Any]]) -> None:
+def _make_stability_panel(output: str, rows: list[Stability]) -> Panel:
+    each = ", ".join(f"{find_key(s.selector).label} {s.index:.2f}" for s in rows)
+    alt = f"Stability for {printable(output)}: {each}"
+    return Panel(output, alt, partial(_plot_stability, rows=rows), (4.6, 0.9 + 0.26 * len(rows)))
+
+
+def _plot_stability(axes: Any, rows: list[Stability]) -> None:
     for limit in (0.4, 0.75):
         axes.axvline(limit, color=RULE, lw=0.8)
     axes.axvline(0, color=MUTED, lw=0.8, ls="--")
     for y, row in enumerate(rows):
-        key = find_key(row["selector"])
-        if row["low"] is not None:
-            axes.plot([row["low"], row["high"]], [y, y], color=key.color, lw=1.4)
-        axes.plot(row["index"], y, marker=key.marker or "o", color=key.color, ms=5)
-    axes.set_yticks(range(len(rows)), [f"{find_key(r['selector']).label}, n = {r['n']:g}" for r in rows])
-    axes.set(
-        xlabel="stability (0: as random sets, 1: identical)", xlim=(-0.2, 1.05), ylim=(len(rows) - 0.4, -0.6)
-    )
+        key = find_key(row.selector)
+        if row.low is not None:
+            axes.plot([row.low, row.high], [y, y], color=key.color, lw=1.4)
+        axes.plot(row.index, y, marker=key.marker or "o", color=key.color, ms=5)
+    axes.set_yticks(range(len(rows)), [f"{find_key(r.selector).label}, n = {r.n:g}" for r in rows])
+    axes.set(xlabel="stability (0: as random sets, 1: identical)", xlim=(-0.2, 1.05), ylim=(len(rows) - 0.4, -0.6))
 
 
 def draw_confusion(comparison: Comparison) -> Picture | None:
     """Return which classes are taken for which."""
-    confusion = comparison.summary["confusion"]
-    if not confusion or not confusion["counts"]:
+    confusion = comparison.summary.confusion
+    if not confusion or not confusion.counts:
         return None
-    classes = [printable(c) for c in confusion["classes"]]
+    classes = [printable(c) for c in confusion.classes]
     side = min(9.0, 2.2 + 0.42 * len(classes))
-    draw = partial(_plot_confusion, counts=np.array(confusion["counts"]), classes=classes)
-    caption = (
-        f"Decoded by {find_key(confusion['method']).label}. Each row is a true class and adds up to 100 %; "
-        "a perfect decoder has 100 on the diagonal. Mistakes beside the diagonal are confusions of classes "
-        "that follow each other, such as neighboring directions; mistakes all over the matrix are chance."
-    )
-    rows = [(c, *row) for c, row in zip(classes, confusion["counts"], strict=True)]
+    draw = partial(_plot_confusion, counts=np.array(confusion.counts), classes=classes)
+    rows = [(c, *row) for c, row in zip(classes, confusion.counts, strict=True)]
     numbers = Table("Test samples by true (row) and decoded (column) class", ("true", *classes), rows)
     panel = Panel("", f"Confusion matrix of {len(classes)} classes", draw, (side, side))
-    return Picture("confusion", "Confusion matrix", caption, [panel], (), numbers)
+    caption = write_caption("confusion", method=find_key(confusion.method).label)
+    return Picture("confusion", caption, [panel], (), numbers)
 
 
 def _plot_confusion(axes: Any, counts: np.ndarray, classes: list[str]) -> None:
     share = 100 * counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    rgba = np.zeros((*share.shape, 4))
-    rgba[..., 3] = share / 100
-    axes.imshow(rgba, interpolation="nearest", zorder=0)
+    axes.imshow(shade(share / 100), interpolation="nearest", zorder=0)
     if len(classes) <= 16:
         for (i, j), value in np.ndenumerate(share):
-            color = "#ffffff" if value > 50 else INK
+            color = PAPER if value > 50 else INK
             axes.annotate(f"{value:.0f}", (j, i), ha="center", va="center", color=color, fontsize=7.5)
     ticks = range(0, len(classes), max(1, len(classes) // 16))
     names = [c[:12] for c in classes]

@@ -1,7 +1,5 @@
 """Figures of the session itself: decoded and true target, rates, trials, and spikes around movement onset."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -11,11 +9,10 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from neurofs.comparison.comparison import Comparison
 from neurofs.ground.errors import printable
-from neurofs.report.palette import INK, MUTED, RULE, TRUE, Key, find_key
-from neurofs.report.pictures import Panel, Picture
+from neurofs.report.captions import PATHS, TRACES, write_caption
+from neurofs.report.palette import BLUE, INK, MUTED, RULE, TRUE, VERMILION, Key, find_key
+from neurofs.report.pictures import Panel, Picture, shade
 from neurofs.report.traces import Traces, find_path, find_stretch, get_traces
-
-__all__ = ["draw_plane", "draw_raster", "draw_rates", "draw_traces", "draw_trials"]
 
 STRETCH = 30.0
 """Seconds of decoded target in the static figure."""
@@ -37,18 +34,13 @@ def draw_traces(comparison: Comparison) -> Picture | None:
         )
         for o, name in enumerate(traces.outputs)
     ]
-    caption = (
-        f"Decoded by {find_key(traces.methods[0]).label} at samples that were not used for training (first "
-        "repeat of the cross-validation), beside the truth. Good decoding follows peaks and their height; "
-        "a decoder that knows little stays near the mean."
+    caption = write_caption(
+        "traces",
+        method=find_key(traces.methods[0]).label,
+        good=TRACES["classes" if traces.classes else "values"],
+        band=TRACES["band"] if traces.has_band(0) else "",
     )
-    if traces.classes:
-        caption = (
-            caption.partition("Good decoding")[0] + "Good decoding stays on the true class within a trial."
-        )
-    if traces.has_band(0):
-        caption += " The band is one standard deviation of the predictive distribution."
-    return Picture("traces", "Decoded against true", caption, panels, trace_keys(traces))
+    return Picture("traces", caption, panels, trace_keys(traces))
 
 
 def trace_keys(traces: Traces) -> list[Key]:
@@ -69,9 +61,7 @@ def _plot_trace(axes: Any, traces: Traces, output: int, part: slice) -> None:
             axes.fill_between(time[piece], decoded - sd, decoded + sd, color=color, alpha=0.18, lw=0)
         axes.plot(time[piece], traces.target[output, rows], color=TRUE, lw=2.4, **step)
         axes.plot(time[piece], decoded, color=color, lw=1.2, **step)
-    axes.set(
-        xlabel="time (s)", ylabel=printable(traces.units[output]) or ("class" if traces.classes else "value")
-    )
+    axes.set(xlabel="time (s)", ylabel=printable(traces.units[output]) or ("class" if traces.classes else "value"))
     axes.margins(x=0.01)
     if traces.classes:
         axes.set_yticks(range(len(traces.classes)), [printable(c)[:12] for c in traces.classes])
@@ -85,23 +75,11 @@ def draw_plane(comparison: Comparison) -> Picture | None:
     color = find_key(traces.methods[0]).color
     panels = []
     for title, rows in _choose_paths(traces):
-        true, decoded = (
-            find_path(traces, traces.target[:, rows]),
-            find_path(traces, traces.predicted[0][:, rows]),
-        )
+        true, decoded = (find_path(traces, traces.target[:, rows]), find_path(traces, traces.predicted[0][:, rows]))
         draw = partial(_plot_path, true=true, decoded=decoded, color=color, labels=path_labels(traces))
         panels.append(Panel(title, f"True and decoded path, {title}", draw, (2.3, 2.3)))
-    what = (
-        "of summed velocity, from the first decoded bin of the trial"
-        if traces.is_velocity
-        else "of the two outputs"
-    )
-    caption = (
-        f"Paths {what}; gray is true, the circle is the start. Decoded paths that end near the true ones "
-        "mean that direction and size are right; paths of the right shape that are too short mean "
-        "shrinkage to the mean."
-    )
-    return Picture("plane", "The path in the plane", caption, panels, trace_keys(traces))
+    caption = write_caption("plane", what=PATHS["velocity" if traces.is_velocity else "position"])
+    return Picture("plane", caption, panels, trace_keys(traces))
 
 
 def _choose_paths(traces: Traces) -> list[tuple[str, np.ndarray]]:
@@ -154,22 +132,14 @@ def draw_rates(comparison: Comparison) -> Picture:
             (4.6, 2.6),
         ),
     ]
-    caption = (
-        f"Left: channels in order of their rate; {n_silent} silent ones are not drawn. Diamonds are active "
-        "only in part of the session: the unit was lost, or its template fits only sometimes. Right: "
-        "variance over mean of the counts in a bin; 1 is a Poisson process, far above 1 a channel that "
-        "bursts, drifts or follows the movement strongly, far below 1 a regular one or an artifact."
-    )
-    return Picture("rates", "Rates", caption, panels)
+    return Picture("rates", write_caption("rates", n_silent=n_silent), panels)
 
 
 def _plain_log(axes: Any, which: str, values: np.ndarray) -> None:
     """Make an axis logarithmic with plain labels; a short one gets labels between the powers of ten."""
     axis = getattr(axes, f"{which}axis")
     getattr(axes, f"set_{which}scale")("log")
-    axis.set_major_locator(
-        LogLocator(10, subs=(1.0, 2.0, 5.0) if values.max() < 50 * values.min() else (1.0,))
-    )
+    axis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0) if values.max() < 50 * values.min() else (1.0,)))
     axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
     axis.set_minor_formatter(NullFormatter())
 
@@ -179,8 +149,8 @@ def _plot_rates(axes: Any, rate: np.ndarray, part: np.ndarray) -> None:
     order = order[rate[order] > 0]
     place = np.arange(1, len(order) + 1)
     steady = ~part[order]
-    axes.plot(place[steady], rate[order][steady], "o", color=find_key("rgs").color, ms=3)
-    axes.plot(place[~steady], rate[order][~steady], "D", color=find_key("corrcoef").color, ms=3.5)
+    axes.plot(place[steady], rate[order][steady], "o", color=BLUE, ms=3)
+    axes.plot(place[~steady], rate[order][~steady], "D", color=VERMILION, ms=3.5)
     if len(order):
         _plain_log(axes, "y", rate[order])
     axes.set(xlabel="channels, in order of rate", ylabel="rate (spikes/s)")
@@ -189,7 +159,7 @@ def _plot_rates(axes: Any, rate: np.ndarray, part: np.ndarray) -> None:
 def _plot_fano(axes: Any, rate: np.ndarray, fano: np.ndarray, part: np.ndarray) -> None:
     known = np.isfinite(fano) & (rate > 0)
     axes.axhline(1, color=MUTED, lw=0.8, ls="--")
-    for mask, marker, color in ((~part, "o", find_key("rgs").color), (part, "D", find_key("corrcoef").color)):
+    for mask, marker, color in ((~part, "o", BLUE), (part, "D", VERMILION)):
         axes.plot(rate[known & mask], fano[known & mask], marker, color=color, ms=3)
     if known.any():
         _plain_log(axes, "x", rate[known])
@@ -203,17 +173,13 @@ def draw_trials(comparison: Comparison) -> Picture | None:
     if not len(length):
         return None
     alt = f"Lengths of {len(length)} trials, {length.min():.2f} to {length.max():.2f} s"
-    window = comparison.summary["session"]["n_lags"] * comparison.summary["session"]["bin_width"]
+    window = comparison.summary.session.n_lags * comparison.summary.session.bin_width
     panel = Panel("trial lengths", alt, partial(_plot_lengths, length=length, window=window), (4.6, 2.4))
-    caption = (
-        f"The dashed line is the window of one sample, {window:g} s: trials shorter than that give no "
-        "sample. A few trials much longer than the rest are worth a look; the animal may have paused."
-    )
-    return Picture("trials", "Trials", caption, [panel])
+    return Picture("trials", write_caption("trials", window=f"{window:g}"), [panel])
 
 
 def _plot_lengths(axes: Any, length: np.ndarray, window: float) -> None:
-    axes.hist(length, bins=min(30, max(5, len(length) // 4)), color=find_key("rgs").color)
+    axes.hist(length, bins=min(30, max(5, len(length) // 4)), color=BLUE)
     axes.axvline(window, color=INK, lw=1, ls="--")
     axes.set(xlabel="length (s)", ylabel="trials")
 
@@ -233,11 +199,7 @@ def draw_raster(comparison: Comparison) -> Picture | None:
             str(name),
             f"Spikes of channel {printable(name)} in {len(order)} trials around the onset",
             partial(
-                _plot_raster,
-                counts=raster[i][order],
-                time=time,
-                borders=borders,
-                width=session.attrs["raster_bin"],
+                _plot_raster, counts=raster[i][order], time=time, borders=borders, width=session.attrs["raster_bin"]
             ),
             (2.3, 2.0),
         )
@@ -245,14 +207,8 @@ def draw_raster(comparison: Comparison) -> Picture | None:
     ]
     by = session.attrs["condition"]
     rows = f"in order of {printable(by)} (lines divide its values)" if by else "in order of time"
-    caption = (
-        f"Spikes of the {len(panels)} channels with the largest weight; one row per trial, {rows}. Time 0: "
-        f"{printable(session.attrs['alignment'])}. A tuned channel changes its rate before or after 0, and "
-        "changes it differently between conditions; a channel that looks the same everywhere owes its "
-        "weight to something else, such as pairing with another channel. Blank stretches lie outside the "
-        "trial."
-    )
-    return Picture("raster", "Spikes around movement onset", caption, panels)
+    alignment = printable(session.attrs["alignment"])
+    return Picture("raster", write_caption("raster", n=len(panels), rows=rows, alignment=alignment), panels)
 
 
 def _as_sortable(text: str) -> tuple[int, float, str]:
@@ -263,11 +219,10 @@ def _as_sortable(text: str) -> tuple[int, float, str]:
 
 
 def _plot_raster(axes: Any, counts: np.ndarray, time: np.ndarray, borders: list[float], width: float) -> None:
-    rgba = np.zeros((*counts.shape, 4))
-    rgba[..., 3] = np.clip(np.nan_to_num(counts) / max(1.0, float(np.nanpercentile(counts, 99.5))), 0, 1)
+    most = max(1.0, float(np.nanpercentile(counts, 99.5)))
     extent = (time[0], time[-1] + width, len(counts) - 0.5, -0.5)
-    axes.imshow(rgba, aspect="auto", interpolation="nearest", extent=extent)
+    axes.imshow(shade(counts / most), aspect="auto", interpolation="nearest", extent=extent)
     for y in borders:
         axes.axhline(y, color=RULE, lw=0.6)
-    axes.axvline(0, color=find_key("corrcoef").color, lw=0.9)
+    axes.axvline(0, color=VERMILION, lw=0.9)
     axes.set(xlabel="time (s)", yticks=[], xlim=extent[:2], ylim=extent[2:])

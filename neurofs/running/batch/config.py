@@ -29,8 +29,6 @@
 Unknown keys are rejected with the nearest known name.
 """
 
-from __future__ import annotations
-
 import difflib
 import glob
 import hashlib
@@ -43,27 +41,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from neurofs.comparison.store import TaskStore
-from neurofs.ground.config import (
-    Options,
-    RunOptions,
-    given_options,
-    make_options,
-    read_session_file,
-    read_toml,
-)
+from neurofs.ground.config import Options, RunOptions, given_options, make_options, read_session_file, read_toml
 from neurofs.ground.errors import NeurofsError, UsageError, printable, quoted
-
-__all__ = [
-    "BatchConfig",
-    "ClaimOptions",
-    "ClusterOptions",
-    "Session",
-    "SimulateOptions",
-    "name_folder",
-    "place_sessions",
-    "plan_sessions",
-    "read_batch_file",
-]
 
 
 class BatchOptions(Options):
@@ -248,9 +227,7 @@ def _plan_entry(config: BatchConfig, entry: dict[str, Any], out: Path) -> Iterat
         yield _plan_file(config, entry, base / pattern, out)
         return
     if "name" in entry:
-        raise UsageError(
-            f"{printable(config.path.name)}: {quoted(pattern)}: name is for a single file; leave it out"
-        )
+        raise UsageError(f"{printable(config.path.name)}: {quoted(pattern)}: name is for a single file; leave it out")
     found = sorted(glob.glob(pattern, root_dir=base, recursive=True))
     if not found:
         raise UsageError(

@@ -23,8 +23,6 @@ so that a second start does only what is missing. The events are
     batch_ended       with the number of sessions done and failed
 """
 
-from __future__ import annotations
-
 import shutil
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -41,13 +39,11 @@ from neurofs.running.batch.config import Session
 from neurofs.running.batch.index import publish
 from neurofs.running.batch.session import Outline, SessionState, finish_session, outline_session
 from neurofs.running.events import EventLog, write_log
-from neurofs.running.executors import Executor, Failure, Job, Limits, Shared
+from neurofs.running.executors import Executor, Job
 from neurofs.running.lock import hold_folder
 from neurofs.running.progress import Progress
 from neurofs.running.session import MARK, open_run
-from neurofs.running.worker import Worker
-
-__all__ = ["Outcome", "run_batch"]
+from neurofs.running.worker import Failure, Limits, Shared, Worker
 
 MAX_FAILURES = 3
 """After so many failed tasks, the rest of a session is left."""
@@ -190,9 +186,7 @@ class Batch:
         self._thread.shutdown(cancel_futures=True)
         self._helper.close()
 
-    def _ask(
-        self, function: Callable[[Any, Any], Any], shared: Shared, item: Any, in_time: bool = True
-    ) -> Future[Any]:
+    def _ask(self, function: Callable[[Any, Any], Any], shared: Shared, item: Any, in_time: bool = True) -> Future[Any]:
         """Let the helper do one thing after what it was asked before."""
         return self._thread.submit(self._helper.call, function, shared, item, in_time=in_time)
 
@@ -242,6 +236,7 @@ class Batch:
     def _open(self, state: SessionState, outline: Outline | Failure) -> Iterator[Job]:
         """Yield the tasks of one session that are missing."""
         if isinstance(outline, Failure):
+            self.view.plan_tasks(0)
             self._fail(state, outline.reason, outline.detail)
             return
         state.n_tasks, state.n_left = outline.n_tasks, len(outline.missing)

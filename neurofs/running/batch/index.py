@@ -1,7 +1,5 @@
 """What a batch found out as a whole: one table of all scores and one index page."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,8 +9,6 @@ from neurofs.comparison.comparison import read
 from neurofs.ground.files import write_atomically
 from neurofs.running.batch.session import SessionState
 from neurofs.running.run_folders import CLAIMS, make_entry, write_index
-
-__all__ = ["merge_scores", "publish"]
 
 
 def publish(batch: tuple[Path, bool], states: Sequence[SessionState]) -> list[dict[str, Any]]:

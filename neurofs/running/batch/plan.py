@@ -1,7 +1,5 @@
 """The plan of a batch: which tasks of which session are to be done, and about how long they take."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import closing
 from typing import Any
@@ -10,8 +8,6 @@ from neurofs.running.batch.config import Session
 from neurofs.running.batch.session import Outline, outline_session
 from neurofs.running.progress import format_seconds
 from neurofs.running.worker import Failure, Limits, Shared, Worker
-
-__all__ = ["describe_plan", "estimate_seconds", "plan_batch", "render_plan"]
 
 REFERENCE_ROWS, REFERENCE_FEATURES = 5032, 640
 REFERENCE_SECONDS = {"rgs": 3.6, "sks": 2.5, "all": 0.3, "ridge": 0.3, "kalman": 0.1}
@@ -79,7 +75,5 @@ def render_plan(plan: dict[str, Any]) -> str:
         counts = f"{row['tasks']:>6}  {row['kept']:>6}  {row['to_do']:>6}  {row['changed']:>7}"
         lines.append(f"{row['name']:<{width}}  {counts}  {row['problem'] or format_seconds(row['seconds'])}")
     to_do = sum(row["to_do"] for row in plan["sessions"])
-    lines.append(
-        f"\n{to_do} tasks to do, about {format_seconds(plan['seconds'])} with {plan['jobs']} at a time"
-    )
+    lines.append(f"\n{to_do} tasks to do, about {format_seconds(plan['seconds'])} with {plan['jobs']} at a time")
     return "\n".join(lines)

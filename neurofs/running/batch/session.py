@@ -4,8 +4,6 @@ Loading and finishing run in a child, since a file can crash a library; and the 
 small, since it never holds a recording or the results of a session.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import pickle
@@ -25,8 +23,6 @@ from neurofs.recordings.simulate import simulate_session
 from neurofs.recordings.writers import write
 from neurofs.running.batch.config import Session, SimulateOptions
 from neurofs.running.session import MARK, finish_run
-
-__all__ = ["Outline", "SessionState", "finish_session", "outline_session"]
 
 TABLES = ("scores.csv", "weights.nc", "predictions.nc", "session.nc")
 FILES = ("run.toml", *TABLES, "summary.json", "report.html")

@@ -1,0 +1,186 @@
+"""The captions of all figures, as data: a title, and how to read the figure.
+
+Words in braces are filled in for each run by `write_caption`; `count_of` puts a noun behind its number.
+"""
+
+from dataclasses import dataclass
+
+from neurofs.comparison.summary import Output
+from neurofs.ground.errors import printable
+
+
+@dataclass(frozen=True)
+class Caption:
+    """The title of a figure, and how to read it."""
+
+    title: str
+    text: str
+
+
+def write_caption(name: str, **words: object) -> Caption:
+    """Return the caption of a figure with its words filled in.
+
+    >>> write_caption("trials", window="0.5").text[:52]
+    'The dashed line is the window of one sample, 0.5 s: '
+    """
+    caption = _CAPTIONS[name]
+    return Caption(caption.title.format_map(words), caption.text.format_map(words))
+
+
+def count_of(n: int, noun: str, plural: str = "") -> str:
+    """Return a number and its noun.
+
+    >>> count_of(1, "trial"), count_of(1200, "trial"), count_of(2, "class", "classes")
+    ('1 trial', '1,200 trials', '2 classes')
+    """
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+def name_output(output: Output) -> str:
+    """Return the name of an output with its unit, fit to be shown."""
+    return printable(output.name) + (f" ({printable(output.unit)})" if output.unit else "")
+
+
+TRACES = {
+    "values": ("Good decoding follows peaks and their height; a decoder that knows little stays near the mean."),
+    "classes": "Good decoding stays on the true class within a trial.",
+    "band": " The band is one standard deviation of the predictive distribution.",
+}
+PATHS = {"velocity": "of summed velocity, from the first decoded bin of the trial", "position": "of the two outputs"}
+CURVE_WORDS = {
+    "mse": {"what": "Error", "better": "Lower is better", "good": "comes down early and stays low"},
+    "accuracy": {"what": "Accuracy", "better": "Higher is better", "good": "rises early"},
+}
+LINES = {
+    "mse": (
+        "Horizontal lines: all features, the linear decoders, and chance. The null control measures chance as "
+        "R², with the target shifted against the spikes; the line is that R² turned into an error, (1 − R² at "
+        "chance) × the variance of the test targets, so that it may lie above the variance itself."
+    ),
+    "accuracy": (
+        "Horizontal lines: all features, the linear decoders, and chance, the accuracy measured with the target "
+        "shifted against the spikes."
+    ),
+    "no null": "Horizontal lines: all features and the linear decoders.",
+}
+"""What the horizontal lines of the curves are, and where that of chance comes from."""
+
+MAP = (
+    "Columns are channels, rows are lags: the bottom row is the bin of the movement itself, higher rows "
+    "are spikes that came earlier. A vertical streak is a channel that tells the same at many lags; single "
+    "dark cells are channels that matter at one lag. × marks silent channels; no selector has a reason to "
+    "select them."
+)
+
+_CAPTIONS = {
+    "traces": Caption(
+        "Decoded against true",
+        "Decoded by {method} at samples that were not used for training (first repeat of the cross-validation), "
+        "beside the truth. {good}{band}",
+    ),
+    "plane": Caption(
+        "The path in the plane",
+        "Paths {what}; gray is true, the circle is the start. Decoded paths that end near the true ones "
+        "mean that direction and size are right; paths of the right shape that are too short mean "
+        "shrinkage to the mean.",
+    ),
+    "curves": Caption(
+        "{what} against the number of features",
+        "Each line is one way to rank the features; soft kNN decodes with the best n of them. {better}; "
+        "bands are 95 % intervals over folds. A good ranking {good}: few features "
+        "say most of what all of them say. If a line reaches its best only at the right edge, the ranking "
+        "found no small set. The ring is the n that was chosen without looking at the test data. {lines}",
+    ),
+    "wins": Caption(
+        "Winning percentages",
+        "In how many per cent of all folds and outputs {reference} decodes better than each rival with the "
+        "same number of features. 50 % is a draw; above 90 %, the lead does not depend on which trials are "
+        "tested. Folds share training data, so that these are not independent trials of a coin.",
+    ),
+    "weighting": Caption(
+        "Weighted against unweighted",
+        "The same features in the same order, once weighed by the selector's weights and once all alike. "
+        "Weights that help more the more features are used mean that they make up for choosing too many; "
+        "below 50 %, the order of the features is all that is worth keeping.",
+    ),
+    "weights": Caption(
+        "Weights of {selector}",
+        "Weight of each channel × lag by {selector}, mean over folds; black is the largest of the map. {map}",
+    ),
+    "top": Caption(
+        "Selected features of every selector",
+        "The best {n} features of every selector; black: selected in every fold and for every output, "
+        "gray: in some. Rankings that look at one feature at a time may take all lags of a few channels, "
+        "which repeat each other; the table below counts channels and lags.",
+    ),
+    "lags": Caption(
+        "Lag profile",
+        "Weight summed over channels, as a share of all weight, mean over folds and outputs. A peak says "
+        "how long before the movement the spikes tell most: in motor cortex some 50 to 200 ms. The dashed "
+        "line is what equal weights give; a profile that follows it has found no preferred lag. A rise "
+        "toward the longest lag is a reason to try more lags.",
+    ),
+    "positions": Caption(
+        "Positions on the array",
+        "Area of a disk: weight by {selector}, summed over the channels and lags of one place. Rings are places "
+        "without weight. Disks that grow toward one side suggest a place for the next array.",
+    ),
+    "stability": Caption(
+        "Stability of the selection",
+        "How well the sets that were selected in different folds agree (Nogueira's index): 1 when every "
+        "fold selects the same features, 0 when they agree no more than random sets of that size. Above "
+        "0.75 is excellent, below 0.4 poor. A selector can decode well and still be unstable where many "
+        "features say the same: then trust the prediction, not the list of features.",
+    ),
+    "null": Caption(
+        "Null control",
+        "The target was shifted against the spikes by many seconds, so that whatever is decoded then is "
+        "chance, including slow drifts that spikes and movement share. Each dot is one shift, with "
+        "{reference} and soft kNN fitted anew{some}; the line is the same at no shift, with less data than "
+        "the headline. It should lie far to the right of all dots: p is the share of shifts, with the real "
+        "one counted among them, that do at least as well.",
+    ),
+    "confusion": Caption(
+        "Confusion matrix",
+        "Decoded by {method}. Each row is a true class and adds up to 100 %; a perfect decoder has 100 on the "
+        "diagonal. Mistakes beside the diagonal are confusions of classes that follow each other, such as "
+        "neighboring directions; mistakes all over the matrix are chance.",
+    ),
+    "rates": Caption(
+        "Rates",
+        "Left: channels in order of their rate; {n_silent} silent ones are not drawn. Diamonds are active "
+        "only in part of the session: the unit was lost, or its template fits only sometimes. Right: "
+        "variance over mean of the counts in a bin; 1 is a Poisson process, far above 1 a channel that "
+        "bursts, drifts or follows the movement strongly, far below 1 a regular one or an artifact.",
+    ),
+    "trials": Caption(
+        "Trials",
+        "The dashed line is the window of one sample, {window} s: trials shorter than that give no "
+        "sample. A few trials much longer than the rest are worth a look; the animal may have paused.",
+    ),
+    "raster": Caption(
+        "Spikes around movement onset",
+        "Spikes of the {n} channels with the largest weight; one row per trial, {rows}. Time 0: {alignment}. A "
+        "tuned channel changes its rate before or after 0, and changes it differently between conditions; a "
+        "channel that looks the same everywhere owes its weight to something else, such as pairing with another "
+        "channel. Blank stretches lie outside the trial.",
+    ),
+    "all-wins": Caption(
+        "Winning percentages over all sessions",
+        "Share of all folds of all sessions in which {reference} decodes better than each rival with the "
+        "same number of features. 50 % is a draw. Sessions that tried other numbers of features are "
+        "interpolated.",
+    ),
+    "all-scores": Caption(
+        "Error of each session",
+        "One row per session, one mark per method, the mean over folds and outputs. Sessions differ in how "
+        "hard they are; what counts is the order of the marks within each row, and whether it is the same "
+        "in all.",
+    ),
+    "all-lags": Caption(
+        "Lags that matter everywhere",
+        "Share of the weight at each lag, of the first selector of each session (thin lines); the thick "
+        "line is their mean where the sessions have the same lags. A peak at the same lag in all sessions "
+        "is a finding; a peak that moves from session to session is not.",
+    ),
+}
