@@ -10,7 +10,7 @@ from numba import njit, prange
 
 from neurofs.metric.loops_neighbors import ZERO, sift_down, soft_weights
 
-BUILT_ON = "3337c436"  # checksum of metric/loops_neighbors.py, which numba's cache does not look at
+BUILT_ON = "f549fff0"  # checksum of metric/loops_neighbors.py, which numba's cache does not look at
 
 
 # ----------------------------------------------------------------------------------------- single features
