@@ -7,6 +7,7 @@ Both take an array or `Samples`, and the weights of a selector as `feature_weigh
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from neurofs.selectors.parameters import check_neighbors, check_positive
 from neurofs.selectors.targets import one_hot
 
 
+@dataclass(eq=False, repr=False)
 class SoftKNNClassifier(ClassifierMixin, BaseEstimator):
     """The class with the largest share of the k nearest samples, a near one counting more.
 
@@ -49,9 +51,8 @@ class SoftKNNClassifier(ClassifierMixin, BaseEstimator):
     True
     """
 
-    def __init__(self, n_neighbors: Any = "auto", beta: float = 0.5) -> None:
-        self.n_neighbors = n_neighbors
-        self.beta = beta
+    n_neighbors: Any = "auto"
+    beta: float = 0.5
 
     def fit(self, X: Any, y: Any, feature_weights: Any = None) -> SoftKNNClassifier:
         """Store the samples; `feature_weights` are one number per feature, by default ones."""
