@@ -1,15 +1,22 @@
 """What the simulator knows to be true is found."""
 
+import numpy as np
 import pytest
 
 from neurofs.features.tensor import build_tensor, map_features, to_samples
 from neurofs.recordings.simulate import map_truth, simulate_session
 from neurofs.selectors import RGS, SKS, CorrCoef, InfoGain, Pairs
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def day():
-    session = simulate_session(420, random_state=21)
+    return make_day(21)
+
+
+def make_day(seed):
+    session = simulate_session(420, random_state=seed)
     tensor = build_tensor(session, "hand_velocity")
     truth = map_truth(session, tensor["lag"].values.tolist(), 0.1).transpose("channel", "lag").values
     gated = session.channels["tuning"].isin(["product", "state"]).to_numpy()
@@ -28,11 +35,15 @@ def tuned_channels_found(selector, day):
 
 
 def test_rgs_finds_more_of_the_tuned_channels_than_every_ranker(day):
+    """On the mean of four days: on one, a single channel is 4 % of the tuned ones."""
     rgs = RGS(n_epochs=3, survey=False, multi_output="separate", random_state=0)
-    found = tuned_channels_found(rgs, day)
-    rivals = {kind.__name__: tuned_channels_found(kind(), day) for kind in (SKS, InfoGain, CorrCoef)}
+    days = [day, *map(make_day, (22, 23, 24))]
+    found, *rivals = (
+        np.mean([tuned_channels_found(selector, each) for each in days])
+        for selector in (rgs, SKS(), InfoGain(), CorrCoef())
+    )
     assert found >= 0.65
-    assert found >= max(rivals.values()) + 0.1, rivals
+    assert found >= max(rivals) + 0.1, rivals
 
 
 def test_products_find_the_channels_that_matter_only_in_pairs(day):
