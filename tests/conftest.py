@@ -18,6 +18,13 @@ hypothesis.settings.load_profile("neurofs")  # the same examples everywhere, how
 CHROMIUM = Path("/usr/bin/chromium")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever starts a browser or a cluster is left out of the quick lane."""
+    for item in items:
+        if item.get_closest_marker("browser") or item.get_closest_marker("dask"):
+            item.add_marker(pytest.mark.slow)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Tests of Dask need the extra `cluster`; CI must have it."""
     if item.get_closest_marker("dask") and find_spec("distributed") is None:

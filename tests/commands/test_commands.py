@@ -115,6 +115,7 @@ def test_simulate_writes_a_session_that_inspect_reads(tmp_path):
     assert json.loads(run("inspect", out, "--json").stdout)["trials"]["n"] == 5
 
 
+@pytest.mark.slow
 def test_reproduce_lists_and_runs_experiments(tmp_path):
     assert "navot2005-fig2" in run("reproduce", "--list").stdout
     files = ["--out", tmp_path / "table.csv", "--figure", tmp_path / "figure.png"]

@@ -57,7 +57,7 @@ def test_rooms_stand_in_the_order_of_the_import_contract():
 def test_a_spike_takes_the_path_that_is_written_down(tmp_path, monkeypatch):
     steps = re.findall(r"`([\w/]+\.py)`", MAP.partition("## The path of a spike")[2].partition("## Recipes")[0])
     assert steps[0] == "commands/decode.py"
-    write(simulate_session(24, n_electrodes=2, random_state=1), tmp_path / "session.nwb")
+    write(simulate_session(12, n_electrodes=1, random_state=1), tmp_path / "session.nwb")
     seen: list[str] = []
 
     def note(frame, event, _):
@@ -68,7 +68,13 @@ def test_a_spike_takes_the_path_that_is_written_down(tmp_path, monkeypatch):
                 seen.append(name)
 
     options = RunOptions(
-        file=str(tmp_path / "session.nwb"), target="hand_velocity", n_lags=2, selectors=("rgs",), n_splits=2, n_shifts=0
+        file=str(tmp_path / "session.nwb"),
+        target="hand_velocity",
+        n_lags=2,
+        selectors=("rgs",),
+        n_splits=2,
+        n_shifts=0,
+        sizes=(2, 8),
     )
     sys.setprofile(note)
     try:

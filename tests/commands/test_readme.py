@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import neurofs
 from neurofs.commands.main import main
@@ -14,6 +15,7 @@ from neurofs.recordings.writers import write
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_python_code_runs(tmp_path, monkeypatch):
     write(simulate_session(60, n_electrodes=4, random_state=1), tmp_path / "day1.nwb")
     monkeypatch.chdir(tmp_path)

@@ -7,7 +7,7 @@ from comparisons import make_comparison
 
 from neurofs.comparison.comparison import read, save
 from neurofs.comparison.summary import SCHEMA, Estimate, Summary
-from neurofs.ground.errors import InputError
+from neurofs.ground.errors import InputError, printable
 
 AGAIN = "Run it again: neurofs decode FOLDER/run.toml."
 
@@ -27,7 +27,7 @@ def fault(folder):
     with pytest.raises(InputError) as caught:
         read(folder)
     message = str(caught.value)
-    assert message.startswith(f"{folder}/summary.json: expected schema {SCHEMA} of a summary; found ")
+    assert message.startswith(f"{printable(folder / 'summary.json')}: expected schema {SCHEMA} of a summary; found ")
     assert message.endswith(AGAIN)
     assert "\n" not in message
     return message

@@ -85,6 +85,7 @@ def test_ridge_equals_scikit_learn_with_the_strength_that_the_hold_outs_prefer()
     np.testing.assert_allclose(found, predict_ridge(problem, rows, train, Y, test), atol=2e-3 * Y.std())
 
 
+@pytest.mark.slow
 @pytest.mark.shared_data
 @pytest.mark.parametrize("name", ["stevenson2011_m1.mat", "chewie_20131003_m1.npz", "a2929_head_direction.nwb"])
 def test_real_recordings_with_what_inspect_suggests_equal_scikit_learn(shared_data, name):
@@ -145,6 +146,7 @@ def test_no_selector_learns_from_test_targets(selector):
     assert_nothing_learned_from_test_targets(problem, Task(selector, 0, 0, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("selector", [name for name, kind in SELECTORS.items() if kind.target != "continuous"])
 def test_no_selector_of_classes_learns_from_test_targets(selector):
     settings = {selector: {"levels": 2}} if "levels" in SELECTORS[selector]().get_params() else {}
@@ -207,6 +209,7 @@ def test_any_decoder_with_a_metric_of_its_own_takes_part_without_a_selector(monk
     assert not any("mean" in row["method"] for row in run_task(problem, Task("corrcoef", 0, 0, 1)).rows)
 
 
+@pytest.mark.slow
 def test_fewest_channels_are_counted_and_said():
     found = neurofs.compare(
         SESSION,
@@ -291,6 +294,7 @@ def test_the_key_of_a_task_knows_the_version_of_a_plug_in(monkeypatch):
     assert find_changed(DECODERS, "kernel-rgs") == [False, False, True, False]
 
 
+@pytest.mark.slow
 def test_the_version_of_the_code_covers_all_that_evaluate_imports():
     code = "import sys, neurofs.comparison.evaluate; print(*(m for m in sys.modules if m.startswith('neurofs.')))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -25,6 +25,8 @@ from neurofs.recordings.recording import Recording, Series
 from neurofs.recordings.simulate import simulate_session
 from neurofs.recordings.writers import write
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = TensorOptions(target="hand_velocity", n_lags=4)
 
 

@@ -66,6 +66,7 @@ def test_samples_and_their_rows_as_an_array_agree(name, session):
     np.testing.assert_allclose(by_array.predict(np.asarray(samples)[205:]), by_samples, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TUNED)
 def test_decodes_a_session_and_keeps_the_shape_of_the_target(name, session):
     samples, y = session

@@ -52,6 +52,7 @@ def test_it_finds_what_matters_alone_and_in_pairs():
     assert selector.weights_.max() == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mixed", [True, False])
 def test_it_decodes_and_its_intervals_cover(mixed):
     samples, y = windows(1200)
@@ -296,6 +297,7 @@ def test_memory_is_counted_before_the_work(monkeypatch):
     assert np.isfinite(few.predict(samples)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_samples", "n_model"), [(3000, 3000), (4000, 500)])
 def test_the_count_of_memory_holds(n_samples, n_model, monkeypatch):
     monkeypatch.setattr("neurofs.decoders.kernel_rgs.MOST_ROWS", 3500)
@@ -311,6 +313,7 @@ def test_the_count_of_memory_holds(n_samples, n_model, monkeypatch):
     assert peak <= 1.05 * needed_memory(n_model, n_samples, 40, 200)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("m", "n"), [(50_000, 3), (300, 20_000)], ids=["50,000 rows", "20,000 features"])
 def test_long_and_very_wide_data(m, n, monkeypatch):
     monkeypatch.setattr("neurofs.decoders.kernel_rgs.LANDMARKS", 300)
@@ -368,6 +371,7 @@ def test_the_best_of_several_starts_is_taken():
     assert choose_start(starts, overlapping, Y[:3], None, rng) is starts[0]
 
 
+@pytest.mark.slow
 def test_pairs_that_rgs_misses_are_found():
     X, y = draw("mixed", 301)
     rgs = weigh_by_rgs(Samples.from_array(X), standardize(y[:, None]), None, np.random.default_rng(301))

@@ -12,6 +12,8 @@ from neurofs.features.holdouts import hold_out
 from neurofs.features.samples import Samples
 from neurofs.ground.errors import UsageError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def session():

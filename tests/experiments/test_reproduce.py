@@ -9,9 +9,12 @@ from neurofs.experiments.reproduce import list_claims, navot2005, planted, prefi
 from neurofs.features.samples import Samples
 from neurofs.ground.errors import InputError, UsageError
 
-pytestmark = pytest.mark.skipif(
-    bool(numba.config.DISABLE_JIT), reason="slow uncompiled; tests/metric checks the loops that way"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        bool(numba.config.DISABLE_JIT), reason="slow uncompiled; tests/metric checks the loops that way"
+    ),
+]
 
 
 def draws(name, table, tmp_path):

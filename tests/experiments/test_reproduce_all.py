@@ -26,6 +26,8 @@ from neurofs.ground.errors import UsageError
 from neurofs.running.executors import Serial
 from neurofs.selectors.filters import InfoGain
 
+pytestmark = pytest.mark.slow
+
 # ---------------------------------------------------------------------------------------- the experiments
 
 

@@ -9,6 +9,8 @@ from scipy.stats import norm
 from neurofs.commands.main import main
 from neurofs.experiments.reproduce import direction, list_claims, peaking, render, save_figure, xor
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def xor_table():

@@ -16,6 +16,8 @@ from neurofs.experiments.reproduce import (
 )
 from neurofs.ground.errors import InputError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def ordered_table():

@@ -243,6 +243,7 @@ def test_any_number_of_threads():
     assert len(seen) == 1
 
 
+@pytest.mark.slow
 def test_read_only_and_memory_mapped_input(tmp_path):
     samples, Y, w = windows()
     expected = all_results(samples, Y, w)

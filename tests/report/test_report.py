@@ -18,6 +18,8 @@ from neurofs.report.index import IndexEntry
 from neurofs.report.methods_text import write_bibtex, write_methods
 from neurofs.report.page import render, render_index, save_figures, write_report
 
+pytestmark = pytest.mark.slow
+
 CASES = {
     "usual": {},
     "one output": {"outputs": ("y",)},

@@ -258,6 +258,8 @@ def test_a_dask_cluster_gives_the_same_bytes(undisturbed, tmp_path, killed):
 CUSTOMIZE = """
 import sys, types, os
 import neurofs.recordings.readers
+
+pytestmark = pytest.mark.slow
 neurofs.recordings.readers.FORMATS[".aborts"] = ("aborts", "a format whose reader aborts")
 module = types.ModuleType("neurofs.recordings.readers.aborts")
 module.read = lambda path, options: (os.write(2, b"double free or corruption\\n"), os.abort())

@@ -31,6 +31,8 @@ from neurofs.running.lock import FolderInUse, hold_folder
 from neurofs.running.progress import Progress
 from neurofs.running.session import decode
 
+pytestmark = pytest.mark.slow
+
 SMALL = {
     "target": "hand_velocity",
     "n_lags": 2,

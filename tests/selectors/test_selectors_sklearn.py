@@ -135,6 +135,7 @@ def test_array_frame_and_samples_agree(name):
     np.testing.assert_array_equal(fits[2].transform(Samples.from_array(X)), fits[0].transform(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_pipeline_grid_search_and_clone(name):
     X, y = task(name, m=60)
