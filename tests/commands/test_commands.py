@@ -119,7 +119,7 @@ def test_simulate_writes_a_session_that_inspect_reads(tmp_path):
 def test_reproduce_lists_and_runs_experiments(tmp_path):
     assert "navot2005-fig2" in run("reproduce", "--list").stdout
     files = ["--out", tmp_path / "table.csv", "--figure", tmp_path / "figure.png"]
-    result = run("reproduce", "navot2005-fig2", "--repetitions", 1, *files)
+    result = run("reproduce", "peaking", "--repetitions", 4, *files)
     assert result.exit_code == 0, result.stderr
     assert (tmp_path / "figure.png").exists()
     assert "published" in result.stdout

@@ -76,6 +76,7 @@ def test_a_spike_takes_the_path_that_is_written_down(tmp_path, monkeypatch):
         n_shifts=0,
         sizes=(2, 8),
     )
+    decode(options, tmp_path / "first")  # compiles the loops, which would take long under the eyes of a profiler
     sys.setprofile(note)
     try:
         decode(options, tmp_path / "run")

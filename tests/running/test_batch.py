@@ -31,6 +31,8 @@ from neurofs.running.progress import Progress
 from neurofs.running.session import decode
 from neurofs.running.worker import Worker
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
@@ -258,8 +260,6 @@ def test_a_dask_cluster_gives_the_same_bytes(undisturbed, tmp_path, killed):
 CUSTOMIZE = """
 import sys, types, os
 import neurofs.recordings.readers
-
-pytestmark = pytest.mark.slow
 neurofs.recordings.readers.FORMATS[".aborts"] = ("aborts", "a format whose reader aborts")
 module = types.ModuleType("neurofs.recordings.readers.aborts")
 module.read = lambda path, options: (os.write(2, b"double free or corruption\\n"), os.abort())
