@@ -90,6 +90,24 @@ def rgs_epoch(X, Y, order, batch, k, beta, adaptive, step, limit, w, banned):
     return w
 
 
+def published_rgs(X, y, k, order, banned):
+    """Algorithm 4 of the thesis with the right gradient: weights after one step per row of `order`."""
+    y = (y - y.mean()) / y.std()
+    w = np.ones(X.shape[1])
+    D = distances(X, X, w)
+    near = [nearest(d, k, out) for d, out in zip(D, banned, strict=True)]
+    beta = 0.5 * np.mean([d[rows].mean() for d, rows in zip(D, near, strict=True)])
+    for i in order:
+        squares = (X - X[i]) ** 2
+        d = squares @ w**2
+        rows = nearest(d, k, banned[i])
+        a = np.exp(-d[rows] / beta)
+        estimate = a @ y[rows] / a.sum()
+        covariance = (a * (y[rows] - estimate)) @ squares[rows] / a.sum()
+        w = w + (y[i] - estimate) * -2 * w / beta * covariance
+    return w
+
+
 def sks(X, Y, k, beta, adaptive, banned):
     """Leave-one-out MSE of soft kNN on each feature alone."""
     out = np.empty((X.shape[1], Y.shape[1]))

@@ -154,7 +154,16 @@ class Problem:
 
     def settings(self, selector: str) -> dict[str, Any]:
         """Return the settings of a selector: those of this command, then those of the user."""
-        return {**DEFAULT_SETTINGS.get(selector, {}), **self.options.settings.get(selector, {})}
+        return find_settings(self.options, selector)
+
+
+def find_settings(options: CompareOptions, selector: str) -> dict[str, Any]:
+    """Return the settings of a selector: those of this command, then those of the user.
+
+    >>> find_settings(CompareOptions(settings={"rgs": {"n_epochs": 5}}), "rgs")
+    {'n_epochs': 5, 'survey': False}
+    """
+    return {**DEFAULT_SETTINGS.get(selector, {}), **options.settings.get(selector, {})}
 
 
 def list_tasks(problem: Problem) -> list[Task]:

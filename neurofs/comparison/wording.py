@@ -37,7 +37,7 @@ def format_percent(share: float | None) -> str:
     >>> format_percent(0.916)
     '92 %'
     """
-    return UNKNOWN if share is None else f"{100 * share:.0f} %"
+    return UNKNOWN if share is None else f"{100 * share:.0f} %".replace("-", "−")
 
 
 def format_p(p: float | None) -> str:

@@ -2,6 +2,7 @@
 
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.names import name_method, split_method
+from neurofs.comparison.problem import find_settings
 from neurofs.decoders import DECODERS
 from neurofs.ground.errors import printable
 from neurofs.ground.works import WORKS, Work, cite, render_bibtex
@@ -100,24 +101,53 @@ def _selection(comparison: Comparison) -> str:
     described = [_describe_selector(name) for name in names]
     reference = comparison.summary.reference
     own = f" {name_method(reference)} is the method that the others are compared with." if reference in names else ""
+    told = "".join(f" {text}" for name in names if (text := _tell_settings(comparison, name)))
+    return (
+        f"Selection and decoding. Channel × lag features were ranked by {_join(described)}.{own}{told} "
+        f"{_neighbors(comparison, names)} {_others(comparison)}"
+    ).rstrip()
+
+
+def _tell_settings(comparison: Comparison, name: str) -> str:
+    """Return what is to be said of how a selector was run: its settings, and what it took for a target of classes."""
+    if name not in SELECTORS:
+        return ""
+    kind = SELECTORS[name]
+    told = [f"was run {text}"] if (text := kind(**find_settings(comparison.config, name)).describe()) else []
+    if comparison.summary.session.classes and kind.target == "continuous":
+        told.append("was given one 0/1 column per class as target")
+    return f"{name_method(name)} {' and '.join(told)}." if told else ""
+
+
+def _neighbors(comparison: Comparison, names: list[str]) -> str:
+    """Return how soft kNN was used on each ranking."""
     k, beta = comparison.config.n_neighbors, comparison.config.beta
     fixed = [f"k = {k}"] * (k != "auto") + [f"β = {beta}"] * (beta != "auto")
-    chosen = _join(["n", *["k"] * (k == "auto"), *["β"] * (beta == "auto")])
+    chosen = ["n", *["k"] * (k == "auto"), *["β"] * (beta == "auto")]
+    learned = [name_method(name) for name in names if name in SELECTORS and SELECTORS[name].is_metric]
+    weights = f" Whether distances were weighted by {_join(learned)} was chosen there, too." if learned else ""
+    goal = "the class, by vote," if comparison.summary.session.classes else "the target"
     return (
-        f"Selection and decoding. Channel × lag features were ranked by {_join(described)}.{own} For each "
-        "ranking, soft k-nearest-neighbor regression decoded the target from the best n features"
-        f"{' with ' + _join(fixed) if fixed else ''}; neighbors at squared distance d count in proportion "
-        f"to exp(−d/β), β in units of their mean distance {cite(WORKS['navot2005'])}. {chosen} "
-        f"{'were' if ',' in chosen or 'and' in chosen else 'was'} chosen on inner hold-outs of the training "
-        f"part. {_others(comparison)}"
+        f"For each ranking, soft k-nearest-neighbor regression {cite(WORKS['navot2005'])} decoded {goal} from the best "
+        f"n features{' with ' + _join(fixed) if fixed else ''}; neighbors at squared distance d count in proportion "
+        f"to exp(−d/β), with β in units of the mean distance of each sample's own neighbors (one β for all in the "
+        f"source). {_join(chosen)} {'was' if len(chosen) == 1 else 'were'} chosen on inner hold-outs of the training "
+        f"part.{weights}"
     )
 
 
 def _others(comparison: Comparison) -> str:
     baselines = [n for n in _names(comparison) if n not in _selectors(comparison)]
-    text = ""
-    if decoded := _decoded(comparison):
-        text += f"Further decoders on the same features: {_join([_name_cited(d) for d in decoded])}. "
+    whole = [d for d in _decoded(comparison) if split_method(d)[1] == "auto"]
+    chosen = [_name_cited(d) for d in _decoded(comparison) if d not in whole]
+    text = f"Further decoders on the same features, tuned on the same hold-outs: {_join(chosen)}. " if chosen else ""
+    for method in whole:
+        selector = split_method(method)[0]
+        features = "all features, weighted by it" if SELECTORS[selector].is_metric else "the same features"
+        text += (
+            f"{name_method(method)}: soft kNN, local-linear regression, kernel ridge or their average, whichever did "
+            f"best on the hold-outs, on {features}. "
+        )
     if "all" in _selectors(comparison) or baselines:
         wide = ["soft kNN on all features"] * ("all" in _selectors(comparison))
         wide += [_name_cited(b) for b in baselines]

@@ -22,6 +22,7 @@ from neurofs.features.samples import Samples
 from neurofs.ground.method import Method
 from neurofs.selectors.feature_groups import FeatureGroups, group_weights
 
+UNTOLD = ("random_state", "n_features_to_select")  # told elsewhere in a methods text
 LARGEST = 1e18  # squares of larger numbers, summed over features, overflow float32
 
 
@@ -67,6 +68,18 @@ class Selector(Method, SelectorMixin, BaseEstimator):
         self.weights_ = self._to_weights(scores)
         self._rank(self._importance(samples, scores), feature_groups)
         return self
+
+    def describe(self) -> str:
+        """Return the settings that are not the defaults, in words for a methods text; empty if all are.
+
+        >>> from neurofs.selectors import SKS
+        >>> SKS().describe(), SKS(n_neighbors=50).describe()
+        ('', 'with n_neighbors = 50')
+        """
+        usual = type(self)().get_params()
+        changed = {name: value for name, value in self.get_params().items() if value != usual[name]}
+        shown = [f"{name} = {value}" for name, value in changed.items() if name not in UNTOLD]
+        return f"with {', '.join(shown)}" if shown else ""
 
     def _rank(self, importance: np.ndarray, feature_groups: FeatureGroups) -> None:
         """Order groups by strength, then by their best feature, then by number; features within them too."""

@@ -21,7 +21,7 @@ from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
 from neurofs.metric import loops_neighbors, neighbors
 from neurofs.selectors import loops_rgs
-from neurofs.selectors.base import Selector
+from neurofs.selectors.base import UNTOLD, Selector
 from neurofs.selectors.parameters import check_positive, resolve_auto
 from neurofs.selectors.targets import standardize
 
@@ -33,8 +33,8 @@ HEAD_START = 0.2  # added to its weight for each further deviation, at most 5
 JUDGES = 500  # rows on which the leave-one-out error is watched
 WORTHWHILE = 0.02  # least relative improvement of an epoch that counts
 PATIENCE = 500  # rows visited without such an improvement before stopping
+MOST_WEIGHT = 1e15  # squares of larger ones, times squared distances, leave the range of float32
 BATCH = 8  # most rows that share one step
-LIMIT = 0.5  # most that one step may change a weight, as a fraction of it
 
 
 @dataclass(eq=False, repr=False)
@@ -44,7 +44,7 @@ class RGS(Selector):
     Parameters
     ----------
     n_neighbors : "auto", "log2" or int
-        k. "auto" takes half of the rows, at most 30; "log2" the published ⌈log2 m⌉.
+        k. "auto" takes half of the rows, at most 30; "log2" is ⌈log2 m⌉, the default of the authors' program.
     beta : "adaptive", "auto" or float
         Width of the Gaussian: `beta_factor` times the mean distance of each row's own neighbors, recomputed
         all the time; one such value for all rows, taken before the first step; or a number.
@@ -70,6 +70,11 @@ class RGS(Selector):
         Start with a first look at the gradient through many neighbors (half of the rows): features that stand
         out there by more than 3 deviations get a head start, up to twice the weight of the others. Effects of
         single features show clearly among many neighbors, those of pairs only among few.
+    step_limit : "none" or float
+        The most that one step may change a weight, as a fraction of it.
+    order_by : "contribution" or "weight"
+        What ranks the features: w √SD (times `head_start_`), since a quiet channel can have a large weight and yet
+        matter little, and a busy one the reverse; or w alone, as published.
 
     Attributes
     ----------
@@ -77,8 +82,7 @@ class RGS(Selector):
         The metric: w of d_w(x, x') = Σ_f w_f² (x_f − x'_f)²; with adaptive β the largest is 1. A feature that
         never changes has weight 0.
     importances_, order_, ranking_ : arrays (n_features,)
-        Features are ordered by w √SD (times `head_start_`): a quiet channel can have a large weight and
-        yet matter little, a busy one the reverse.
+        What features are ordered by (`order_by`), and the order.
     head_start_ : array (n_features,)
         Weights after the survey, from 1 to 2.
     output_weights_ : array (n_outputs, n_features)
@@ -116,10 +120,20 @@ class RGS(Selector):
     beta_factor: float = 0.25
     batch_size: Any = "auto"
     survey: bool = True
+    step_limit: Any = 0.5
+    order_by: str = "contribution"
 
     @classmethod
     def published(cls, **changes: Any) -> RGS:
-        """Return RGS as published for neural data: k = 50, one β, η = 1, one epoch, one row per step."""
+        """Return RGS as published for neural data (Navot et al., 2005).
+
+        k = 50; one β, half of the mean distance of the rows to their k neighbors before the first step; η = 1; one
+        epoch of single rows; each output on its own; ranked by w.
+
+        Two things are not as in the source: η depends on the scale of the target, which the source does not give, so
+        that targets are standardized first; and rows whose windows overlap are no neighbors of each other, where the
+        source excludes the row alone (``exclude="self"``).
+        """
         settings = {
             "n_neighbors": 50,
             "beta": "auto",
@@ -128,14 +142,58 @@ class RGS(Selector):
             "n_epochs": 1,
             "batch_size": 1,
             "survey": False,
+            "multi_output": "separate",
+            "step_limit": "none",
+            "order_by": "weight",
         }
         return cls(**{**settings, **changes})
+
+    def describe(self) -> str:
+        """Return the settings in words, and whether they are the published ones.
+
+        >>> RGS.published().describe()[:50]
+        'as published for neural data: k = 50; one β, 0.5 t'
+        >>> RGS(n_epochs=3, survey=False).describe()[-64:]
+        '3 epochs, up to 8 samples per step; features ordered by w·√SD'
+        """
+        usual = self.published().get_params()
+        changed = [k for k, v in self.get_params().items() if v != usual[k] and k not in (*UNTOLD, "multi_output")]
+        form = "in a form other than the published one" if changed else "as published for neural data"
+        parts = (self._tell_neighbors(), self._tell_width(), self._tell_steps(), self._tell_order())
+        return f"{form}: {'; '.join(parts)}"
+
+    def _tell_neighbors(self) -> str:
+        k = {"auto": f"half of the samples, at most {MOST_NEIGHBORS}", "log2": "⌈log2 of the number of samples⌉"}
+        return f"k = {k.get(self.n_neighbors, self.n_neighbors)}"
+
+    def _tell_width(self) -> str:
+        if self.beta == "adaptive":
+            return f"β = {self.beta_factor:g} times the mean distance of each sample's own neighbors"
+        if self.beta == "auto":
+            return f"one β, {self.beta_factor:g} times the mean distance of neighbors before the first step"
+        return f"β = {self.beta}"
+
+    def _tell_steps(self) -> str:
+        """Return what is said of η, epochs, samples per step, starts and survey."""
+        eta = "2, or 1/50 of the number of features if less," if self.step_size == "auto" else f"{self.step_size:g}"
+        epochs = "epochs until the error no longer fell" if self.n_epochs == "auto" else f"{self.n_epochs} epochs"
+        batch = f"up to {BATCH} samples" if self.batch_size == "auto" else f"{self.batch_size} samples"
+        text = f"η = {eta} for targets of unit variance, {epochs}, {batch} per step"
+        text = text.replace(" 1 epochs", " one epoch").replace(" 1 samples", " one sample")
+        text += f", best of {self.n_starts} starts" if self.n_starts > 1 else ""
+        return text + (", after a survey of the gradient through many neighbors" if self.survey else "")
+
+    def _tell_order(self) -> str:
+        head = " times the head start of the survey" if self.survey else ""
+        return "features ordered by " + ("w" if self.order_by == "weight" else f"w·√SD{head}")
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         """Fit one run per output (or one for all) and keep what it learned."""
         Y = standardize(Y)
         if self.multi_output not in ("joint", "separate"):
             raise ValueError(f"multi_output must be 'joint' or 'separate'; found {self.multi_output!r}")
+        if self.order_by not in ("contribution", "weight"):
+            raise ValueError(f"order_by must be 'contribution' or 'weight'; found {self.order_by!r}")
         (samples,) = neighbors.centered(samples)
         samples, unit = of_usual_size(samples)
         ascent = _Ascent(self, samples, groups, unit)
@@ -157,12 +215,13 @@ class RGS(Selector):
         return np.sqrt((self.output_weights_**2).mean(axis=0))
 
     def _importance(self, samples: Samples, scores: np.ndarray) -> np.ndarray:
-        """Order by w √SD, halfway between the weight and what it adds to a typical distance, w · SD.
+        """Order by w, or by w √SD, halfway between the weight and what it adds to a typical distance, w · SD.
 
-        What stood out in the survey stands out here, too: kNN gives up features that it could use
-        because it can use only so many.
+        In the latter case, what stood out in the survey stands out here, too: kNN gives up features that it could
+        use because it can use only so many.
         """
-        self.importances_ = scores * np.sqrt(self.scale_) * self.head_start_
+        by_weight = self.order_by == "weight"
+        self.importances_ = scores if by_weight else scores * np.sqrt(self.scale_) * self.head_start_
         return self.importances_
 
 
@@ -201,23 +260,24 @@ class _Ascent:
         self.fixed_epochs = not isinstance(settings.n_epochs, str)
         self.epochs = int(resolve_auto(settings.n_epochs, MOST_EPOCHS, "n_epochs", whole=True))
         self.survey = bool(settings.survey)
+        self.limit = np.inf if settings.step_limit == "none" else check_positive("step_limit", settings.step_limit)
         self.starts = int(resolve_auto(settings.n_starts, 1, "n_starts", whole=True))
 
     def best_of_starts(self, Y: np.ndarray, rng: np.random.RandomState) -> _Run:
         """Return the run with the least leave-one-out error."""
         m = len(self.samples)
         judges = np.sort(rng.permutation(m)[:JUDGES])
-        width = self._width(judges)
+        width = self._width()
         w = self.look(Y, rng, width) if self.survey else np.ones(self.samples.n_features)
         runs = [self.run(Y, w.copy(), judges, width, rng) for _ in range(self.starts)]
         return min(runs, key=lambda run: run.loss)
 
-    def _width(self, judges: np.ndarray) -> float:
+    def _width(self) -> float:
         """Return the β given to the loops: a factor if adaptive, else a width."""
         if self.adaptive:
             return self.factor
         if self.beta == "auto":
-            _, distance, count = self._near(np.ones(self.samples.n_features), judges)
+            _, distance, count = self._near(np.ones(self.samples.n_features), np.arange(len(self.samples)))
             means = [row[:c].mean() for row, c in zip(distance, count, strict=True) if c]
             width = self.factor * float(np.mean(means)) if means else 0.0
             return width if width > 0 else 1.0
@@ -262,9 +322,11 @@ class _Ascent:
             width,
             self.adaptive,
             self.step,
-            LIMIT,
+            self.limit,
             w,
         )
+        if not np.abs(w).max() < MOST_WEIGHT:
+            raise ValueError("the weights of RGS grow without end; take a smaller step_size, or step_limit=0.5")
         if self.adaptive:
             w /= np.sqrt(np.mean(w * w))
 

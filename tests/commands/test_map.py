@@ -62,7 +62,7 @@ def test_a_spike_takes_the_path_that_is_written_down(tmp_path, monkeypatch):
 
     def note(frame, event, _):
         file = frame.f_code.co_filename
-        if event == "call" and file.startswith(str(HOME)):
+        if file.startswith(str(HOME)):
             name = Path(file).relative_to(HOME).as_posix()
             if frame.f_code.co_name != "<module>" and name not in seen:
                 seen.append(name)
@@ -76,12 +76,12 @@ def test_a_spike_takes_the_path_that_is_written_down(tmp_path, monkeypatch):
         n_shifts=0,
         sizes=(2, 8),
     )
-    decode(options, tmp_path / "first")  # compiles the loops, which would take long under the eyes of a profiler
-    sys.setprofile(note)
+    decode(options, tmp_path / "run")  # compiles the loops, which would take long while calls are noted
+    sys.settrace(note)
     try:
-        decode(options, tmp_path / "run")
+        decode(options, tmp_path / "run", fresh=True)
     finally:
-        sys.setprofile(None)
+        sys.settrace(None)
     compiled = {"commands/decode.py", "selectors/loops_rgs.py"}  # the command itself; what numba calls is not seen
     assert [step for step in dict.fromkeys(steps) if step not in compiled and step not in seen] == []
     rooms = ["recordings", "features", "selectors", "comparison/tables.py", "report"]

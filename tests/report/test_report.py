@@ -4,6 +4,7 @@ import json
 import re
 import tomllib
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import xarray as xr
@@ -147,6 +148,8 @@ def test_the_methods_text_follows_the_settings():
     assert "4 folds of whole trials, repeated 3 times" in text
     assert "RGS (Navot et al., 2005), correlation" in text
     assert "n, k and β were chosen on inner hold-outs" in text
+    assert "RGS was run in a form other than the published one: k = half of the samples, at most 30; β = 0.25 " in text
+    assert "3 epochs, up to 8 samples per step; features ordered by w·√SD. For each" in text
     assert "20 shifts" in text
     fixed = replace(comparison, config=RunOptions(n_neighbors=50, beta=0.5, sqrt=True, smooth=0.05))
     text = write_methods(fixed)
@@ -154,6 +157,11 @@ def test_the_methods_text_follows_the_settings():
     assert "n was chosen" in text
     assert "Square roots of the counts were taken and counts were smoothed" in text
     assert "an audit found 40 pairs" in write_methods(make_comparison(leaks=40))
+    pipeline = Path(__file__).parents[2] / "pipelines" / "navot2005.toml"
+    defaults = tomllib.loads(pipeline.read_text(encoding="utf-8"))["defaults"]
+    published = write_methods(replace(comparison, config=RunOptions(settings=defaults["settings"])))
+    assert "RGS was run as published for neural data: k = 50; one β, 0.5 times" in published
+    assert "η = 1 for targets of unit variance, one epoch, one sample per step; features ordered by w. For" in published
 
 
 def test_every_citation_is_in_the_bibliography():

@@ -73,10 +73,8 @@ def test_a_batch_and_decode_find_the_same(undisturbed, tmp_path):
 
 
 def test_processes_give_the_same_bytes(undisturbed, tmp_path):
-    for n_jobs in (1, 2):
-        out = tmp_path / str(n_jobs)
-        run_here(write_batch(tmp_path), out, Processes(n_jobs))
-        assert (out / "scores.csv").read_bytes() == (undisturbed / "scores.csv").read_bytes()
+    run_here(write_batch(tmp_path), tmp_path / "out", Processes(2))
+    assert (tmp_path / "out" / "scores.csv").read_bytes() == (undisturbed / "scores.csv").read_bytes()
 
 
 def test_a_second_start_does_nothing(undisturbed, tmp_path):
@@ -152,7 +150,7 @@ def test_a_dry_run_prints_the_plan_and_writes_nothing(undisturbed, tmp_path):
 # Sudden ends
 
 MOMENTS = [round(0.03 + 0.97 * (number * 0.618034 % 1), 3) for number in range(30)]
-"""When to kill, as shares of the time that an undisturbed batch takes; CI takes the first four."""
+"""When to kill, as shares of the time that an undisturbed batch takes; CI takes the first two."""
 
 
 JOBS = ("--jobs", 2)
@@ -168,7 +166,7 @@ def yardstick(tmp_path_factory):
     return path, (folder / "out" / "scores.csv").read_bytes(), time.monotonic() - started
 
 
-@pytest.mark.parametrize("moment", MOMENTS[: int(os.environ.get("NEUROFS_KILLS", 4))])
+@pytest.mark.parametrize("moment", MOMENTS[: int(os.environ.get("NEUROFS_KILLS", 2))])
 def test_a_killed_batch_goes_on_and_loses_nothing(yardstick, tmp_path, moment):
     path, expected, seconds = yardstick
     out = tmp_path / "out"
@@ -241,14 +239,12 @@ def test_an_interrupt_while_a_session_is_finished_takes_back_that_it_was(undistu
 
 
 @pytest.mark.dask
-@pytest.mark.parametrize("killed", [False, True], ids=["two workers", "one of them killed"])
-def test_a_dask_cluster_gives_the_same_bytes(undisturbed, tmp_path, killed):
+def test_a_dask_cluster_gives_the_same_bytes_though_a_worker_is_killed(undisturbed, tmp_path):
     out = tmp_path / "out"
     with start_cluster(tmp_path / "dask") as (address, processes):
         process = start("batch", write_batch(tmp_path), "--out", out, "--scheduler", address)
-        if killed:
-            wait_for(lambda: stored_keys(out))
-            processes[1].kill()
+        wait_for(lambda: stored_keys(out))
+        processes[1].kill()
         out_text, err = process.communicate(timeout=600)
     assert process.returncode == 0, err + out_text
     assert (out / "scores.csv").read_bytes() == (undisturbed / "scores.csv").read_bytes()
@@ -293,7 +289,7 @@ def test_five_bad_sessions_among_ten(undisturbed, tmp_path):
     (tmp_path / "start").mkdir()
     (tmp_path / "start" / "sitecustomize.py").write_text(CUSTOMIZE)
     out = tmp_path / "out"
-    found = run("batch", path, "--out", out, "--jobs", 2, "--task-timeout", "60", "--json", path=tmp_path / "start")
+    found = run("batch", path, "--out", out, "--jobs", 2, "--task-timeout", "25", "--json", path=tmp_path / "start")
     assert found.returncode == 1, found.stderr
     assert "Traceback" not in found.stderr
     sessions = {session["name"]: session for session in json.loads(found.stdout)["sessions"]}
@@ -306,7 +302,7 @@ def test_five_bad_sessions_among_ten(undisturbed, tmp_path):
     assert reasons["silent"].startswith("silent.nwb: ")
     assert "units" in reasons["silent"]
     assert reasons["broken"] == "its process died (SIGABRT): double free or corruption"
-    assert "took longer than the limit of 60 s" in reasons["slow"]
+    assert "took longer than the limit of 25 s" in reasons["slow"]
     index = (out / "index.html").read_text()
     assert all(name in index for name in sessions)
     assert "double free or corruption" in index

@@ -197,20 +197,19 @@ def test_sigterm_is_an_interrupt(session, tmp_path):
 
 
 def test_a_damaged_task_is_done_again(options, finished, tmp_path):
-    decode(options, tmp_path / "run")
-    path = tmp_path / "run" / "tasks" / f"{Task('rgs', 0, 0, 0).id}.npz"
+    folder = shutil.copytree(finished[0], tmp_path / "run")
+    path = folder / "tasks" / f"{Task('rgs', 0, 0, 0).id}.npz"
     path.write_bytes(path.read_bytes()[:-50])
     again = Counting()
-    decode(options, tmp_path / "run", again)
+    decode(options, folder, again)
     assert again.done == [Task("rgs", 0, 0, 0)]
-    assert read_files(tmp_path / "run") == read_files(finished[0])
+    assert read_files(folder) == read_files(finished[0])
 
 
-def test_a_changed_setting_does_again_what_it_touches(options, tmp_path):
-    decode(options, tmp_path / "run")
-    again = Counting()
+def test_a_changed_setting_does_again_what_it_touches(options, finished, tmp_path):
+    folder, again = shutil.copytree(finished[0], tmp_path / "run"), Counting()
     changed = options.model_copy(update={"settings": {"corrcoef": {"feature_groups": None}}})
-    decode(changed, tmp_path / "run", again)
+    decode(changed, folder, again)
     assert {task.method for task in again.done} == {"corrcoef"}
 
 
@@ -331,9 +330,10 @@ def run_sessions(sessions, out, **options):
     return run_batch(sessions, out, Serial(), Progress(io.StringIO()), owns_folder=False, **options)
 
 
-def test_a_batch_does_not_trust_what_another_run_wrote_over(options, tmp_path):
+def test_a_batch_does_not_trust_what_another_run_wrote_over(options, finished, tmp_path):
     sessions = place_sessions([options], tmp_path)
-    run_sessions(sessions, tmp_path)
+    shutil.copytree(finished[0], tmp_path / "day1")
+    assert run_sessions(sessions, tmp_path).sessions[0].n_run == 0
     decode(options.model_copy(update={"n_lags": 3}), tmp_path / "day1")
     run_sessions(sessions, tmp_path)
     assert comparison.read(tmp_path / "day1").config == options

@@ -4,6 +4,7 @@ import numba
 import numpy as np
 import pandas as pd
 import pytest
+import reference
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
@@ -49,6 +50,29 @@ def test_published_settings():
     assert (selector.n_neighbors_, selector.n_epochs_) == (50, 1)
     assert selector.order_[0] == 4
     assert RGS.published(n_neighbors="log2").fit(X, X[:, 4]).n_neighbors_ == 9
+
+
+def published_tasks():
+    """Samples and a target: a function of the paper, counts with a product, windows of counts that overlap."""
+    rng = np.random.default_rng(5)
+    X, counts = rng.random((100, 50)), rng.poisson(0.5, (150, 30)).astype(float)
+    yield Samples.from_array(X), np.sin(2 * np.pi * X[:, 0] + np.pi / 2) + X[:, 1] + rng.normal(0, 1 / 7, 100)
+    yield Samples.from_array(counts), counts[:, 3] * counts[:, 7] + counts[:, 9] + 0.3 * rng.normal(size=150)
+    windows = Samples.from_counts(rng.poisson(1.0, (130, 6)), n_lags=4)
+    yield windows, np.asarray(windows)[:, [2, 13]].sum(axis=1) + rng.normal(size=len(windows))
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_published_is_the_published_algorithm(number):
+    samples, y = list(published_tasks())[number]
+    selector = RGS.published(random_state=7).fit(samples, y)
+    rng, m = np.random.RandomState(7), len(samples)
+    rng.permutation(m)  # the rows on which the error is watched
+    banned = reference.banned_pairs(samples.starts, samples.n_features)
+    expected = reference.published_rgs(np.asarray(samples, float), y, 50, rng.permutation(m), banned)
+    np.testing.assert_allclose(selector.weights_, expected, rtol=2e-4)
+    np.testing.assert_array_equal(selector.order_, np.argsort(-expected, kind="stable"))
+    assert abs(expected - 1).max() > 0.1
 
 
 def test_the_same_seed_gives_the_same_weights_and_scale_and_shift_do_not_matter():
@@ -120,6 +144,8 @@ def test_the_order_counts_how_much_a_feature_varies():
     expected = selector.weights_ * np.sqrt(selector.scale_) * selector.head_start_
     np.testing.assert_allclose(selector.importances_, expected)
     np.testing.assert_array_equal(selector.order_, np.argsort(-selector.importances_, kind="stable"))
+    by_weight = RGS(random_state=0, order_by="weight").fit(X, y)
+    np.testing.assert_array_equal(by_weight.order_, np.argsort(-selector.weights_, kind="stable"))
 
 
 def test_more_starts_are_no_worse():
@@ -163,11 +189,16 @@ NAMES = [
 @pytest.mark.parametrize("preset", [RGS, RGS.published])
 def test_weights_neither_overflow_nor_vanish(name, preset):
     X, y = wild(name, np.random.default_rng(0))
-    selector = preset(random_state=0, n_epochs=10, step_size=100.0).fit(X, y)
+    selector = preset(random_state=0, n_epochs=10, step_size=100.0, step_limit=0.5).fit(X, y)
     assert np.isfinite(selector.weights_).all()
     assert (selector.weights_ >= 0).all()
     assert selector.weights_.max() > 0
     assert np.isfinite(selector.loss_curve_).all()
+
+
+def test_steps_without_limit_that_run_away_are_one_clear_error():
+    with pytest.raises(ValueError, match="take a smaller step_size, or step_limit"):
+        RGS.published(step_size=1e200).fit(*task())
 
 
 def test_a_feature_that_never_changes_weighs_nothing():
@@ -189,6 +220,8 @@ def test_a_feature_that_never_changes_weighs_nothing():
         ({"n_epochs": "many"}, "n_epochs"),
         ({"exclude": "all"}, "overlap"),
         ({"multi_output": "each"}, "separate"),
+        ({"step_limit": 0}, "step_limit"),
+        ({"order_by": "size"}, "order_by"),
         ({"n_features_to_select": 21}, "n_features_to_select"),
     ],
 )

@@ -2,8 +2,12 @@
 
 50 features, uniform on [0, 1]. The target depends on one or two of them and has Gaussian noise of standard
 deviation 1/7. A method succeeds when these features come first in its ranking. (The text of the paper says
-[−1, 1] and variance 1/7, but only the setting used here gives its figure.) Kernel RGS is not in the paper and
-has no published bar.
+[−1, 1] and variance 1/7, but only the setting used here gives its figure.)
+
+RGS stands here twice: "rgs, published" has the settings of the source (`RGS.published`; k, which is not given for
+this figure, is half of the samples), and "rgs" those of this package, which were chosen on these same functions, so
+that its success here says little about others. `neurofs decode` runs yet others (3 epochs, no survey). Kernel RGS is
+not in the paper and has no published bar.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -57,6 +61,11 @@ PUBLISHED = {
     ("d", "rgs"): (2.8, 16.8, 38.8, 63.2, 85.6),
 }
 
+RGS_ROWS = {
+    "rgs, published": "RGS with the published settings",
+    "rgs": "RGS with our settings, tuned on these functions,",
+}
+
 Scorer = Callable[[np.ndarray, np.ndarray, int, int], np.ndarray]
 
 
@@ -65,12 +74,18 @@ def _soft_knn(m: int) -> dict[str, Any]:
     return {"n_neighbors": min(m // 2, 30), "beta_factor": 0.25}
 
 
+def _published(m: int, seed: int) -> RGS:
+    """Return RGS with the settings of the source for m samples."""
+    return RGS.published(n_neighbors=m // 2, random_state=seed)
+
+
 # How to score all features of data X, y of which n are relevant, given a seed; the highest score is the best.
 METHODS: dict[str, Scorer] = {
     "corrcoef": lambda X, y, n, seed: CorrCoef().fit(X, y).weights_,
     "infogain": lambda X, y, n, seed: InfoGain().fit(X, y).weights_,
     "sks": lambda X, y, n, seed: -SKS(**_soft_knn(len(y))).fit(X, y).ranking_,
     "forward": lambda X, y, n, seed: -ForwardSelection(n, **_soft_knn(len(y))).fit(X, y).ranking_,
+    "rgs, published": lambda X, y, n, seed: _published(len(y), seed).fit(X, y).importances_,
     "rgs": lambda X, y, n, seed: RGS(random_state=seed).fit(X, y).importances_,
     "kernel rgs": lambda X, y, n, seed: KernelRGS(random_state=seed).fit(X, y).weights_,
 }
@@ -104,7 +119,7 @@ def run(
         n = FUNCTIONS[f][1]
         hits = [succeeds(METHODS[method](*draw(f, m, r, seed), n, r), n, r) for r in range(repetitions)]
         ours = float(np.mean(hits))
-        bars = PUBLISHED.get((f, method))
+        bars = PUBLISHED.get((f, method.partition(",")[0]))
         published = bars[SIZES.index(m)] if bars and m in SIZES else np.nan
         error = 100 * np.sqrt(ours * (1 - ours) / repetitions)
         rows.append((f, method, m, 100 * ours, published, error, repetitions))
@@ -119,7 +134,7 @@ def tabulate(table: pd.DataFrame) -> list[str]:
         rows = [("", *(f"m = {m}" for m in sorted(panel["m"].unique())))]
         for method, part in panel.groupby("method", sort=False):
             rows.append((str(method), *map(_show_rates, part.sort_values("m").itertuples())))
-        lines += ["", f"({f}) {FUNCTIONS[str(f)][0]}", *align(rows, 10, 16)]
+        lines += ["", f"({f}) {FUNCTIONS[str(f)][0]}", *align(rows, 15, 16)]
     return lines
 
 
@@ -136,20 +151,21 @@ def claims(table: pd.DataFrame) -> Iterator[Claim]:
     }
     for f, panel in table.groupby("function", sort=False):
         rates = {method: part.sort_values("m") for method, part in panel.groupby("method", sort=False)}
-        if "rgs" in rates:
-            yield _as_often_as_published(f"({f}) {FUNCTIONS[str(f)][0]}", rates["rgs"])
+        for method, name in RGS_ROWS.items():
+            if method in rates:
+                yield _as_often_as_published(f"({f}) {FUNCTIONS[str(f)][0]}: {name}", rates[method])
         for method in blind.get(str(f), ()):
             if method in rates:
                 yield _fails(f"({f})", method, rates[method])
 
 
-def _as_often_as_published(panel: str, part: pd.DataFrame) -> Claim:
-    """Return the claim on RGS, with room for two standard errors of the difference, and for one repetition."""
+def _as_often_as_published(who: str, part: pd.DataFrame) -> Claim:
+    """Return the claim on one form of RGS, with room for two standard errors of the difference or one repetition."""
     p = part["published"] / 100
     error = np.hypot(part["standard_error"], 100 * np.sqrt(p * (1 - p) / 250))
     enough = part["ours"] >= part["published"] - np.maximum(2 * error, 100 / part["repetitions"])
     return make_claim(
-        f"{panel}: RGS finds the features at least as often as published",
+        f"{who} finds the features at least as often as published",
         _list_rates(part["published"]),
         _list_rates(part["ours"]) + " at m = " + ", ".join(str(m) for m in part["m"]),
         enough.all(),
@@ -172,8 +188,10 @@ def plot(table: pd.DataFrame) -> Any:
     figure, axes = make_axes((3.6 * len(panels), 3.8), len(panels), sharey=True)
     for ax, f in zip(axes, panels, strict=True):
         for method, part in choose(table, function=f).groupby("method", sort=False):
-            key = find_key(str(method).replace(" ", "-"))
-            style = {"color": key.color, "marker": key.marker, "ls": key.line, "label": key.label}
+            name, comma, settings = str(method).partition(",")
+            key = find_key(name.replace(" ", "-"))
+            line = "--" if settings else key.line
+            style = {"color": key.color, "marker": key.marker, "ls": line, "label": key.label + comma + settings}
             ax.errorbar(part["m"], part["ours"], part["standard_error"], ms=4, **style)
             ax.plot(part["m"], part["published"], "x", color=key.color, ms=6)
         ax.set(xlabel="samples m", title=f"({f}) {FUNCTIONS[f][0]}", ylim=(-3, 103))
