@@ -153,8 +153,8 @@ class RGS(Selector):
 
         >>> RGS.published().describe()[:50]
         'as published for neural data: k = 50; one β, 0.5 t'
-        >>> RGS(n_epochs=3, survey=False).describe()[-64:]
-        '3 epochs, up to 8 samples per step; features ordered by w·√SD'
+        >>> RGS(n_epochs=3, survey=False).describe()[-62:]
+        ' 3 epochs, up to 8 samples per step; features ordered by w·√SD'
         """
         usual = self.published().get_params()
         changed = [k for k, v in self.get_params().items() if v != usual[k] and k not in (*UNTOLD, "multi_output")]
