@@ -16,65 +16,69 @@ SLACK = 1e-3  # by how much a gain may be below the mean gain to be considered, 
 
 
 @njit(cache=True)
-def entropy(counts):
-    """Return −Σ p log2 p of counts, in bits."""
-    total, out = counts.sum(), 0.0
-    for c in counts:
-        if c > 0:
-            out -= c / total * np.log2(c / total)
+def tabulate(m):
+    """Return n log2 n for n = 0 … m: entropies of counts are differences of these, divided by their sum."""
+    out = np.zeros(m + 1)
+    for n in range(2, m + 1):
+        out[n] = n * np.log2(n)
     return out
 
 
 @njit(cache=True)
-def _score_table(table, least):
-    """Return information gain and split information of branches, counts (branches, classes); −1, 0 if not allowed.
-
-    Two branches or more need at least `least` rows.
-    """
-    sizes, whole = table.sum(axis=1), table.sum(axis=0)
-    if (sizes >= least).sum() < 2:
-        return -1.0, 0.0
-    rest = 0.0
-    for b in range(table.shape[0]):
-        if sizes[b] > 0:
-            rest += sizes[b] / whole.sum() * entropy(table[b])
-    return max(entropy(whole) - rest, 0.0), entropy(sizes)
+def _surprise(counts, log):
+    """Return the entropy of counts times their sum, in bits; `log` is that of `tabulate`."""
+    total, out = 0, 0.0
+    for c in counts:
+        total += c
+        out -= log[c]
+    return out + log[total]
 
 
 @njit(cache=True)
-def _score_nominal(x, y, n_values, n_classes, least):
-    """Return gain and split information of one branch per value."""
-    table = np.zeros((n_values, n_classes))
+def score_nominal(x, y, n_values, n_classes, log, least):
+    """Return gain and split information of one branch per value; −1, 0 unless two have at least `least` rows."""
+    table, sizes, whole = np.zeros((n_values, n_classes), np.int64), np.zeros(n_values, np.int64), np.bincount(y)
     for r in range(x.shape[0]):
         table[int(x[r]), y[r]] += 1
-    return _score_table(table, least)
+        sizes[int(x[r])] += 1
+    if (sizes >= least).sum() < 2:
+        return -1.0, 0.0
+    gain = _surprise(whole, log)
+    for value in range(n_values):
+        gain -= _surprise(table[value], log)
+    return max(gain / x.shape[0], 0.0), _surprise(sizes, log) / x.shape[0]
 
 
 @njit(cache=True)
-def _score_number(x, y, n_classes, least):
-    """Return gain, split information and threshold of the cut with the highest gain, the first of equals."""
+def score_number(x, y, n_classes, log, least):
+    """Return gain, split information and threshold of the cut with the highest gain, the first of equals.
+
+    −1, 0, 0 unless both sides can have at least `least` rows.
+    """
     order, m = np.argsort(x), x.shape[0]
-    table = np.zeros((2, n_classes))
+    below, above = np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64)
     for r in range(m):
-        table[1, y[r]] += 1
-    best, info, threshold = -1.0, 0.0, 0.0
-    for a in range(m - 1):
-        table[0, y[order[a]]] += 1
-        table[1, y[order[a]]] -= 1
-        if x[order[a]] == x[order[a + 1]] or a + 1 < least or m - a - 1 < least:
-            continue
-        gain, split = _score_table(table, least)
-        if gain > best + ALIKE:
-            best, info = gain, split
-            low, high = x[order[a]], x[order[a + 1]]
-            threshold = low + (high - low) / 2
-            if threshold >= high:  # neighbors among floating-point numbers
-                threshold = low
-    return best, info, threshold
+        above[y[r]] += 1
+    whole = _surprise(above, log)
+    best, at = -1.0, 0
+    for a in range(1, m - least + 1):
+        below[y[order[a - 1]]] += 1
+        above[y[order[a - 1]]] -= 1
+        if a >= least and x[order[a - 1]] < x[order[a]]:
+            gain = max((whole - _surprise(below, log) - _surprise(above, log)) / m, 0.0)
+            if gain > best + ALIKE:
+                best, at = gain, a
+    if at == 0:
+        return -1.0, 0.0, 0.0
+    low, high = x[order[at - 1]], x[order[at]]
+    threshold = low + (high - low) / 2
+    if threshold >= high:  # neighbors among floating-point numbers
+        threshold = low
+    return best, (log[m] - log[at] - log[m - at]) / m, threshold
 
 
 @njit(cache=True)
-def _best_test(X, y, rows, n_values, n_classes, order, use_ratio, least):
+def _best_test(X, y, rows, n_values, n_classes, log, order, use_ratio, least):
     """Return the feature to test, −1 for none, and its threshold; among equals the first in `order`."""
     n = order.shape[0]
     gain, info, threshold = np.full(n, -1.0), np.zeros(n), np.zeros(n)
@@ -82,9 +86,9 @@ def _best_test(X, y, rows, n_values, n_classes, order, use_ratio, least):
     for f in order:
         x = X[rows, f]
         if n_values[f] > 0:
-            gain[f], info[f] = _score_nominal(x, labels, n_values[f], n_classes, least)
+            gain[f], info[f] = score_nominal(x, labels, n_values[f], n_classes, log, least)
         else:
-            gain[f], info[f], threshold[f] = _score_number(x, labels, n_classes, least)
+            gain[f], info[f], threshold[f] = score_number(x, labels, n_classes, log, least)
     allowed = gain >= 0
     if not allowed.any():
         return -1, 0.0
@@ -115,7 +119,7 @@ def grow(X, y, n_values, n_classes, order, use_ratio, least, feature, threshold,
     """
     m = X.shape[0]
     rows, begin, end = np.arange(m), np.zeros(feature.shape[0], np.int64), np.zeros(feature.shape[0], np.int64)
-    end[0], n_nodes, node = m, 1, 0
+    end[0], n_nodes, node, log = m, 1, 0, tabulate(m)
     for i in range(m):
         counts[0, y[i]] += 1
     label[0] = np.argmax(counts[0])
@@ -123,7 +127,7 @@ def grow(X, y, n_values, n_classes, order, use_ratio, least, feature, threshold,
         here = rows[begin[node] : end[node]].copy()
         feature[node] = -1
         if counts[node].max() < here.shape[0] and here.shape[0] >= 2 * least:
-            f, cut = _best_test(X, y, here, n_values, n_classes, order, use_ratio, least)
+            f, cut = _best_test(X, y, here, n_values, n_classes, log, order, use_ratio, least)
             feature[node], threshold[node] = f, cut
         if feature[node] >= 0:
             f, at, child[node] = feature[node], begin[node], n_nodes
