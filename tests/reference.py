@@ -3,6 +3,8 @@
 A sample is a row of an ordinary matrix here. `banned` (queries, rows) says which rows may not be neighbors.
 """
 
+from itertools import combinations
+
 import numpy as np
 
 
@@ -109,12 +111,36 @@ def published_rgs(X, y, k, order, banned):
 
 
 def sks(X, Y, k, beta, adaptive, banned):
-    """Leave-one-out MSE of soft kNN on each feature alone."""
+    """Leave-one-out MSE of soft kNN on each feature alone, the mean over all choices among equally far rows."""
     out = np.empty((X.shape[1], Y.shape[1]))
     for f in range(X.shape[1]):
         D = (X[:, f : f + 1] - X[:, f]) ** 2
-        out[f] = ((Y - soft_knn(D, Y, k, beta, adaptive, banned)) ** 2).mean(axis=0)
+        rows = [i for i in range(len(X)) if not banned[i].all()]
+        out[f] = np.mean([tied_error(D[i], Y, i, k, beta, adaptive, banned[i]) for i in rows], axis=0)
     return out
+
+
+def tied_error(d, Y, i, k, beta, adaptive, banned):
+    """Expected squared error of row i: E (a − p Σ y)² over s of the n farthest rows, from E y and E y y'."""
+    near = np.array(nearest(d, k, banned))
+    p, far = soft_weights(d[near], beta, adaptive), d[near].max()
+    tied = Y[(d == far) & ~banned]
+    s, n = (d[near] == far).sum(), len(tied)
+    rest, weight = Y[i] - p[d[near] < far] @ Y[near[d[near] < far]], p[d[near] == far][0]
+    square = (tied**2).mean(axis=0)
+    product = (tied.sum(axis=0) ** 2 - (tied**2).sum(axis=0)) / max(n * (n - 1), 1)  # of two different ones
+    return rest**2 - 2 * rest * weight * s * tied.mean(axis=0) + weight**2 * (s * square + s * (s - 1) * product)
+
+
+def tied_error_by_hand(d, Y, i, k, beta, adaptive, banned):
+    """The same by going through all choices."""
+    near = np.array(nearest(d, k, banned))
+    far, allowed = d[near].max(), np.flatnonzero(~banned)
+    sure, tied = allowed[d[allowed] < far], allowed[d[allowed] == far]
+    p = soft_weights(np.sort(d[near]), beta, adaptive)
+    sure = sure[np.argsort(d[sure], kind="stable")]
+    chosen = [np.append(sure, some).astype(int) for some in combinations(tied, len(near) - len(sure))]
+    return np.mean([(Y[i] - p @ Y[rows]) ** 2 for rows in chosen], axis=0)
 
 
 def prefix_curve(X, Y, Q, order, sizes, w, k, beta, adaptive):

@@ -14,7 +14,7 @@ from neurofs.selectors.kernel_rgs import KernelRGS
 from neurofs.selectors.margin import GFlip, Simba
 from neurofs.selectors.mufasa import Mufasa
 from neurofs.selectors.pairs import Pairs
-from neurofs.selectors.relief import Relief, ReliefF, RReliefF
+from neurofs.selectors.relief import Relief, ReliefD, ReliefF, RReliefF
 from neurofs.selectors.rgs import RGS
 from neurofs.selectors.search import BackwardElimination, ForwardSelection
 from neurofs.selectors.trees import EBFS
@@ -34,6 +34,7 @@ SELECTORS = Registry(
         OrderedFS,
         StandardWrap,
         Relief,
+        ReliefD,
         ReliefF,
         Simba,
         GFlip,

@@ -152,6 +152,8 @@ class SKS(_Ranker):
     """Each feature alone, by the leave-one-out error of soft kNN on it.
 
     The score is 1 − MSE / variance: below 0, where the feature predicts worse than the mean, the weight is 0.
+    Spike counts are full of ties. Where more rows are equally far than there are places left among the k nearest,
+    the MSE is the mean over all choices among them, so that the order of trials is no matter.
 
     Parameters
     ----------
@@ -207,19 +209,37 @@ def sks_scores(
     groups: Any = None,
     exclude: str = "overlap",
 ) -> np.ndarray:
-    """Return the leave-one-out MSE of soft kNN on each single feature, (features, outputs); low is good."""
+    """Return the leave-one-out MSE of soft kNN on each single feature, (features, outputs); low is good.
+
+    Among equally far rows chance chooses neighbors, and the MSE is its expectation; the order of rows is no matter.
+    """
     samples = as_samples(samples)
     Y = neighbors.as_outputs(y, len(samples))
     out = np.empty((samples.n_features, Y.shape[1]))
     span, k = neighbors.exclusion_span(samples, exclude), max(1, min(k, len(samples)))
     loo = neighbors.loo_groups(groups, len(samples))
+    by_group, (by_start, near) = np.argsort(loo, kind="stable"), _overlaps(samples.starts, span)
     for first in range(0, samples.n_features, BLOCK):
         block = np.arange(first, min(first + BLOCK, samples.n_features))
         columns = neighbors.take_columns(samples, block)
-        ranks = np.argsort(columns, axis=1, kind="stable")
-        part = out[first : first + BLOCK]
-        loops_errors.sks(columns, ranks, samples.starts, loo, span, Y, k, beta, adaptive, part)
+        ranks = by_group[np.argsort(columns[:, by_group], axis=1, kind="stable")]
+        rows = (samples.starts, loo, by_start, near)
+        loops_errors.sks(columns, ranks, *rows, span, Y, k, beta, adaptive, out[first : first + BLOCK])
     return out
+
+
+def _overlaps(starts: np.ndarray, span: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows by start, and between which of them those stand that begin less than `span` from each row.
+
+    >>> _overlaps(np.array([7, 0, 3]), 4)
+    (array([1, 2, 0]), array([[2, 3],
+           [0, 2],
+           [0, 2]]))
+    """
+    by_start = np.argsort(starts, kind="stable")
+    ordered = starts[by_start]
+    begin, end = np.searchsorted(ordered, starts - span, "right"), np.searchsorted(ordered, starts + span, "left")
+    return by_start, np.column_stack([begin, np.maximum(end, begin)])
 
 
 @dataclass(eq=False, repr=False)

@@ -1,6 +1,7 @@
 """The Relief family: features that differ between near samples of different targets, and not of the same.
 
     Relief    w_f += (x − nearmiss)_f² − (x − nearhit)_f²                            classes
+    ReliefD   |x − nearmiss|_f − |x − nearhit|_f, all equally near rows sharing      classes
     ReliefF   the same over k hits, and k misses of every other class                classes
     RReliefF  P(differ in f | near, targets differ) − P(differ in f | near, same)    continuous
 
@@ -10,20 +11,28 @@ features have weight 0 but keep their place in the order.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
 from neurofs.metric import loops_neighbors, neighbors
 from neurofs.selectors import loops_margin
 from neurofs.selectors.base import Selector
+from neurofs.selectors.feature_groups import FeatureGroups
 from neurofs.selectors.parameters import check_neighbors, check_positive
 from neurofs.selectors.targets import ClassSelector
 
 BLOCK = 128  # rows whose distances to all others are kept at a time
 DEFAULT_NEIGHBORS = 10
+NO_ROW = (
+    "no row has a neighbor both of its own and of another class: all others overlap it, are of its group, or are "
+    "missing"
+)
+TIED = 1e-9  # difference below which two distances are the same
 
 
 # -------------------------------------------------------------------------------------------------- Relief
@@ -114,11 +123,121 @@ def usable_rows(hits: np.ndarray, misses: np.ndarray) -> np.ndarray:
     """Return the rows that have both a hit and a miss; none at all is refused."""
     rows = np.flatnonzero((hits >= 0) & (misses >= 0))
     if not rows.size:
-        raise ValueError(
-            "no row has a neighbor both of its own and of another class: all others overlap it, are of its "
-            "group, or are missing"
-        )
+        raise ValueError(NO_ROW)
     return rows
+
+
+# ------------------------------------------------------------------------------------------------- ReliefD
+
+
+@dataclass(eq=False, repr=False)
+class ReliefD(ClassSelector):
+    """ReliefD: what Relief tends to when it draws rows, and one of equally near rows, without end.
+
+    w_f = mean over x of the mean diff_f(x, nearest misses) − mean diff_f(x, nearest hits). Every row is visited,
+    and all its nearest rows of its own class, and of other classes, share equally. diff_f is |x_f − x'_f| / range_f,
+    and for a nominal feature 0 if the values are equal and else 1; distances are the sum of diff_f over all features.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        None, the default, keeps the features whose w is above the threshold, at least the best one.
+    threshold : float
+        What w must exceed; lower features have weight 0.
+    nominal : int
+        A feature of at most this many different values is nominal; 0, the default: all are numbers.
+    exclude
+        See `Relief`.
+
+    Attributes
+    ----------
+    scores_ : array (n_features,)
+        w above, possibly negative.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).integers(0, 3, (300, 5))
+    >>> ReliefD(threshold=0.1, nominal=3).fit(X, X[:, 0] == X[:, 3]).get_support(indices=True)
+    array([0, 3])
+    """
+
+    name, label = "reliefd", "ReliefD"
+    citation, origin = WORKS["john1994"], "John, Kohavi & Pfleger 1994"
+    color, marker, line = "brown", "d", "-."
+    cost = "m² N"
+
+    threshold: float = 0.0
+    nominal: int = 0
+    exclude: str = "overlap"
+
+    def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
+        if not isinstance(self.threshold, Real) or not np.isfinite(float(self.threshold)):
+            raise ValueError(f"threshold must be a number; found {self.threshold!r}")
+        Z, owner = scale_differences(np.asarray(samples, float), self.nominal)
+        near = _Tied(Z, samples, Y[:, 0], groups, self.exclude)
+        scores, used = np.zeros(Z.shape[1]), 0
+        for i in range(len(Z)):
+            hits, misses = near.find(i)
+            if hits.size and misses.size:
+                scores += np.abs(Z[misses] - Z[i]).mean(axis=0) - np.abs(Z[hits] - Z[i]).mean(axis=0)
+                used += 1
+        if not used:
+            raise ValueError(NO_ROW)
+        self.scores_ = np.bincount(owner, scores, samples.n_features) / used
+        return self.scores_
+
+    def _to_weights(self, scores: np.ndarray) -> np.ndarray:
+        return np.where(scores > self.threshold, np.maximum(scores, 0.0), 0.0)
+
+    def _rank(self, importance: np.ndarray, feature_groups: FeatureGroups) -> None:
+        super()._rank(importance, feature_groups)
+        if self.n_features_to_select is None:
+            n_groups = sum((importance[members] > self.threshold).any() for members in feature_groups.members)
+            self.n_selected_ = int((self.ranking_ <= max(1, n_groups)).sum())
+
+
+def scale_differences(X: np.ndarray, nominal: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return columns whose absolute differences add up to diff_f, and the feature of each column.
+
+    A number is divided by its range; a nominal feature has ½ in the column of its value and 0 in the others.
+
+    >>> scale_differences(np.array([[0.0, 7.0], [4.0, 9.0], [3.0, 7.0]]), 2)[0]
+    array([[0.  , 0.5 , 0.  ],
+           [1.  , 0.  , 0.5 ],
+           [0.75, 0.5 , 0.  ]])
+    """
+    columns, owner = [], []
+    for f, x in enumerate(X.T):
+        values = np.unique(x)
+        if values.size <= nominal:
+            part = 0.5 * (x[:, None] == values)
+        else:
+            part = ((x - values[0]) / (np.ptp(values) or 1.0))[:, None]
+        columns.append(part)
+        owner += [f] * part.shape[1]
+    return np.hstack(columns), np.array(owner)
+
+
+class _Tied:
+    """All nearest hits and misses of a row."""
+
+    def __init__(self, Z: np.ndarray, samples: Samples, y: np.ndarray, groups: Any, exclude: str) -> None:
+        """Keep the scaled columns, and what rows may not be neighbors."""
+        neighbors.check_pairs(samples, groups, exclude)
+        self.Z, self.y, self.starts = Z, y, samples.starts
+        self.groups, self.span = neighbors.loo_groups(groups, len(Z)), neighbors.exclusion_span(samples, exclude)
+
+    def find(self, i: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the nearest rows of its own class and of others, as many as are equally near."""
+        d = cdist(self.Z[i : i + 1], self.Z, "cityblock")[0]
+        allowed = (self.groups != self.groups[i]) & (np.abs(self.starts - self.starts[i]) >= self.span)
+        same = self.y == self.y[i]
+        return _least(d, allowed & same), _least(d, allowed & ~same)
+
+
+def _least(d: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return which of some rows have the least distance, but for rounding."""
+    return np.flatnonzero(rows & (d <= d[rows].min() + TIED)) if rows.any() else np.array([], np.int64)
 
 
 # --------------------------------------------------------------------------------------- ReliefF, RReliefF

@@ -1,4 +1,4 @@
-"""EBFS: backward elimination guided by the decision paths of trees.
+"""EBFS: backward elimination guided by the decision paths of trees, those of C4.5.
 
 A tree is grown in each of v folds, and the held-out samples are sent through it. Each feature gets
 
@@ -19,17 +19,17 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from neurofs.features.samples import Samples
 from neurofs.features.splits import BlockedKFold
 from neurofs.metric import neighbors
 from neurofs.selectors.base import SetSelector
+from neurofs.selectors.c45 import DecisionTree
 from neurofs.selectors.feature_groups import FeatureGroups
 from neurofs.selectors.targets import ClassSelector
 
-MAX_PRUNINGS = 10  # strengths of pruning that are tried in a round
 MAX_RUNS = 5  # runs of trials, or blocks, that make up a fold
 ALIKE = 1e-12  # difference below which two h are the same
 
@@ -41,7 +41,6 @@ class Round:
     feature_groups: np.ndarray  #: features, or groups of them, by number
     accuracy: float  #: mean over the folds
     h: np.ndarray  #: of each
-    ccp_alpha: float  #: strength of pruning
 
 
 @dataclass(eq=False, repr=False)
@@ -53,10 +52,11 @@ class EBFS(SetSelector, ClassSelector):
     n_features_to_select : int, float or None
         None, the default, keeps the set with the best cross-validated accuracy, of equal ones the smallest.
         A number goes on removing down to that many, whatever the accuracy.
-    ccp_alpha : float or "auto"
-        Strength of the cost-complexity pruning of the trees; 0, the default, does not prune. "auto": in each
-        round, of at most 10 values along the pruning path of the tree on all rows, the one whose trees
-        predict best in the same folds.
+    confidence : float or None
+        That by which trees are pruned, 0.25 in C4.5; None, the default, does not prune. See `DecisionTree`.
+    nominal : int
+        A feature of at most this many different values has one branch per value in a tree; 0, the default: all
+        features are numbers and split at thresholds.
     cv : int
         Folds. With `groups` in `fit` they are made of whole trials, and where windows overlap of blocks of
         time, always with gaps; else of single rows, with the classes spread evenly.
@@ -86,7 +86,8 @@ class EBFS(SetSelector, ClassSelector):
     color, marker = "olive", ">"
     cost = "v trees per round, at most N rounds"
 
-    ccp_alpha: Any = 0.0
+    confidence: Any = None
+    nominal: int = 0
     cv: int = 10
     tolerance: float = 0.05
     random_state: Any = None
@@ -94,9 +95,10 @@ class EBFS(SetSelector, ClassSelector):
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         self._check_settings()
         rng = check_random_state(self.random_state)
-        feature_groups, codes = (FeatureGroups(self.feature_groups, samples.n_features), Y[:, 0].astype(np.int64))
-        folds = split_rows(samples, codes, groups, self.cv, rng)
-        forest = _Forest(np.asarray(samples), codes, folds, feature_groups, self.ccp_alpha, int(rng.randint(2**31 - 1)))
+        feature_groups, codes = FeatureGroups(self.feature_groups, samples.n_features), Y[:, 0].astype(np.int64)
+        folds, seed = split_rows(samples, codes, groups, self.cv, rng), int(rng.randint(2**31 - 1))
+        tree = DecisionTree(confidence=self.confidence, nominal=self.nominal, random_state=seed)
+        forest = _Forest(np.asarray(samples), codes, folds, feature_groups, tree)
         self.rounds_ = self._eliminate(forest, len(feature_groups))
         self.accuracy_curve_ = np.array([r.accuracy for r in self.rounds_])
         best = max(reversed(self.rounds_), key=lambda r: r.accuracy)
@@ -108,9 +110,6 @@ class EBFS(SetSelector, ClassSelector):
             raise ValueError(f"cv must be a whole number of at least 2; found {self.cv!r}")
         if not isinstance(self.tolerance, Real) or not self.tolerance >= 0:
             raise ValueError(f"tolerance must be a number of at least 0; found {self.tolerance!r}")
-        number = isinstance(self.ccp_alpha, Real) and 0 <= self.ccp_alpha < np.inf
-        if not number and self.ccp_alpha != "auto":
-            raise ValueError(f"ccp_alpha must be 'auto' or a number of at least 0; found {self.ccp_alpha!r}")
 
     def _eliminate(self, forest: _Forest, n_groups: int) -> list[Round]:
         """Remove the groups of lowest h until all would go, accuracy falls, or the wanted size is reached."""
@@ -159,59 +158,28 @@ class _Forest:
     """The rows, folds and settings with which trees are grown on one set of feature groups after the other."""
 
     def __init__(
-        self,
-        X: np.ndarray,
-        codes: np.ndarray,
-        folds: list[Any],
-        feature_groups: FeatureGroups,
-        ccp_alpha: Any,
-        seed: int,
+        self, X: np.ndarray, codes: np.ndarray, folds: list[Any], feature_groups: FeatureGroups, tree: DecisionTree
     ) -> None:
         """Keep them."""
-        self.X, self.codes, self.folds, self.feature_groups = X, codes, folds, feature_groups
-        self.ccp_alpha, self.seed = ccp_alpha, seed
+        self.X, self.codes, self.folds, self.feature_groups, self.tree = X, codes, folds, feature_groups, tree
 
     def explain(self, chosen: np.ndarray) -> Round:
-        """Return the accuracy and h of the groups `chosen`, at the best pruning if it is to be found."""
+        """Return the accuracy and h of the groups `chosen`."""
         features = np.concatenate([self.feature_groups.members[u] for u in chosen])
         owner = np.repeat(np.arange(len(chosen)), [len(self.feature_groups.members[u]) for u in chosen])
-        X = self.X[:, features]
-        tried = []
-        for alpha in self._prunings(X):
-            parts = [self._one_fold(X, owner, train, test, alpha) for train, test in self.folds]
-            accuracy = float(np.mean([part[0] for part in parts]))
-            tried.append(Round(chosen, accuracy, np.sum([part[1] for part in parts], axis=0), alpha))
-        return max(reversed(tried), key=lambda r: r.accuracy)
-
-    def _prunings(self, X: np.ndarray) -> list[float]:
-        """Return the strengths of pruning to try, ascending."""
-        if self.ccp_alpha != "auto":
-            return [float(self.ccp_alpha)]
-        path = self._tree(0.0).cost_complexity_pruning_path(X, self.codes).ccp_alphas
-        between = np.sqrt(np.maximum(path[:-1] * path[1:], 0.0)) if len(path) > 1 else np.zeros(1)
-        pick = np.linspace(0, len(between) - 1, min(MAX_PRUNINGS, len(between))).round().astype(int)
-        return [float(alpha) for alpha in between[pick]]
-
-    def _tree(self, alpha: float) -> DecisionTreeClassifier:
-        return DecisionTreeClassifier(ccp_alpha=alpha, random_state=self.seed)
+        parts = [self._one_fold(self.X[:, features], owner, train, test) for train, test in self.folds]
+        accuracy = float(np.mean([part[0] for part in parts]))
+        return Round(chosen, accuracy, np.sum([part[1] for part in parts], axis=0))
 
     def _one_fold(
-        self, X: np.ndarray, owner: np.ndarray, train: np.ndarray, test: np.ndarray, alpha: float
+        self, X: np.ndarray, owner: np.ndarray, train: np.ndarray, test: np.ndarray
     ) -> tuple[float, np.ndarray]:
         """Return the accuracy in one fold, and the difference of the two shares for each feature group."""
-        tree = self._tree(alpha).fit(X[train], self.codes[train])
+        tree = clone(self.tree).fit(X[train], self.codes[train])
         right = tree.predict(X[test]) == self.codes[test]
-        tests = _tested_groups(tree, X[test], owner)
+        of_feature = np.eye(int(owner.max()) + 1)[owner]
+        tests = tree.explain(X[test])[1] @ of_feature > 0  # (rows, feature groups)
         return float(right.mean()), _share(tests[right]) - _share(tests[~right])
-
-
-def _tested_groups(tree: DecisionTreeClassifier, X: np.ndarray, owner: np.ndarray) -> np.ndarray:
-    """Return which feature groups are tested on the path of each row, (rows, feature groups)."""
-    inner = np.flatnonzero(tree.tree_.children_left >= 0)
-    path = tree.decision_path(X)[:, inner].astype(np.float64)
-    of_node = np.zeros((len(inner), int(owner.max()) + 1))
-    of_node[np.arange(len(inner)), owner[tree.tree_.feature[inner]]] = 1.0
-    return path @ of_node > 0
 
 
 def _share(rows: np.ndarray) -> np.ndarray:

@@ -51,6 +51,8 @@ def test_myd_sets_are_as_defined():
         assert label == ({d, e} == {0, 2})
     assert np.mean(X[:, 2] == y) == pytest.approx(0.75 + 0.25 / 3, abs=0.02)
     noisy, same = ebfs.draw(50, seed=3, m=4000)
+    assert (noisy == X)[:, [0, 1, 2, 3, 5]].all(), "derived from Myd60: only e changes"
+    assert same.tolist() == y.tolist()
     clean = np.where((noisy[:, 0] == 1) | (noisy[:, 1] == 1), 1, np.where(noisy[:, 0] == noisy[:, 1], 0, 2))
     assert np.mean(noisy[:, 4] != clean) == pytest.approx(0.5 * 2 / 3, abs=0.02)
     assert ((noisy[:, 3] + clean == 2) & (noisy[:, 3] != 1)).astype(int).tolist() == same.tolist()
@@ -59,17 +61,22 @@ def test_myd_sets_are_as_defined():
 def test_ebfs_in_small(monkeypatch, tmp_path):
     monkeypatch.setattr(ebfs, "FOLDS", {"myd": (2, 3), "real": (2, 2)})
     table = ebfs.run(repetitions=1, sets=("iris",))
-    claims = check_parts("ebfs", table, 10, tmp_path)
+    claims = check_parts("ebfs", table, 12, tmp_path)
     assert "myd62" in claims[0]["ours"]
     error = table[(table["quantity"] == "error") & (table["part"] == "myd")]
     assert error["value"].mean() < 0.15
     X, _ = ebfs.load_set("iris100", 0)
     assert X.shape == (150, 104)
     assert set(np.unique(X[:, 4:])) == {0, 1, 2}
-    chosen, alpha, n_trees = ebfs.select("wrapper", *ebfs.load_set("iris", 0), cv=3, seed=0)
+    chosen, n_trees = ebfs.select("wrapper", *ebfs.load_set("iris", 0), cv=3, seed=0)
     assert n_trees >= 3 * (1 + 4)
-    assert alpha == 0
     assert len(chosen) <= 4
+    chosen, n_trees = ebfs.select("ReliefD", *ebfs.load_set("iris100", 0), cv=3, seed=0)
+    assert n_trees == 0
+    assert len(chosen) < 80, "the threshold removes random features"
+    assert {0, 1, 2, 3} & set(chosen)
+    assert ebfs.make_tree("EBFS, pruned", 0).confidence == 0.25
+    assert {"ID3", "FRINGE"} <= set(table["method"])
 
 
 def test_meta_features_in_small(tmp_path):

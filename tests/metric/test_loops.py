@@ -190,11 +190,34 @@ def test_sks(kind, k):
     np.testing.assert_allclose(sks_scores(X, Y, k=k), expected, rtol=1e-6)
 
 
-def test_sks_of_windows():
+@pytest.mark.parametrize("k", [1, 6, 12])
+def test_sks_of_windows(k):
     samples, Y, _ = windows()
-    banned = reference.banned_pairs(samples.starts, samples.span)
-    expected = reference.sks(np.asarray(samples, float), Y, 6, 2.0, False, banned)
-    np.testing.assert_allclose(sks_scores(samples, Y, k=6, beta=2.0, adaptive=False), expected, rtol=1e-6)
+    X, banned = np.asarray(samples, float), reference.banned_pairs(samples.starts, samples.span)
+    expected = reference.sks(X, Y, k, 2.0, False, banned)
+    np.testing.assert_allclose(sks_scores(samples, Y, k=k, beta=2.0, adaptive=False), expected, rtol=1e-6)
+    groups = np.arange(25) // 6
+    banned = banned | (groups[:, None] == groups)
+    expected = reference.sks(X, Y, k, 0.5, True, banned)
+    np.testing.assert_allclose(sks_scores(samples, Y, k=k, groups=groups), expected, rtol=1e-6)
+
+
+def test_sks_is_the_mean_over_all_choices_among_ties():
+    rng = np.random.default_rng(3)
+    X, Y, banned = rng.integers(0, 3, (9, 4)).astype(float), rng.normal(size=(9, 2)), np.eye(9, dtype=bool)
+    for k in (1, 2, 4, 7, 8):
+        for f, error in enumerate(sks_scores(X, Y, k=k)):
+            D = (X[:, f : f + 1] - X[:, f]) ** 2
+            by_hand = [reference.tied_error_by_hand(D[i], Y, i, k, 0.5, True, banned[i]) for i in range(9)]
+            np.testing.assert_allclose(error, np.mean(by_hand, axis=0), rtol=1e-9)
+
+
+def test_sks_does_not_depend_on_the_order_of_trials():
+    samples, Y, _ = windows(m=120, channels=5)
+    groups, order = np.arange(120) // 10, np.random.default_rng(0).permutation(120)
+    expected = sks_scores(samples, Y, k=7, groups=groups)
+    got = sks_scores(samples[order], Y[order], k=7, groups=groups[order])
+    np.testing.assert_allclose(got, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 import reference
 import reference_selectors as slow
+import reference_trees
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GroupKFold, KFold
 
@@ -19,6 +20,7 @@ from neurofs.selectors import (
     GFlip,
     InfoGain,
     Relief,
+    ReliefD,
     ReliefF,
     RReliefF,
     Simba,
@@ -142,6 +144,34 @@ def test_relief_family_of_windows_and_trials():
     np.testing.assert_allclose(got, slow.rrelieff(X, Y[:, 0], 3, 20.0, banned), atol=1e-6)
     raw = Relief(exclude="self").fit(samples, y).scores_
     np.testing.assert_allclose(raw, slow.relief(X, y, np.eye(40, dtype=bool)), atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_reliefd(seed):
+    """All rows and all ties; a nominal feature of two values differs as a number does."""
+    rng = np.random.default_rng(seed)
+    X, y, groups = rng.integers(0, 3, (40, 5)).astype(float), rng.integers(0, 2 + seed % 2, 40), np.arange(40) // 2
+    X[:, 0], X[:, 1], X[:, 2] = X[:, 0] > 1, y + (rng.random(40) < 0.3), 0.1 * X[:, 2]
+    expected = reference_trees.reliefd(X, y, groups[:, None] == groups)
+    selector = ReliefD(nominal=2 * (seed // 2)).fit(X, y, groups=groups)
+    np.testing.assert_allclose(selector.scores_, expected, atol=1e-12)
+    np.testing.assert_array_equal(selector.get_support(), expected > 0)
+    np.testing.assert_allclose(selector.weights_, np.maximum(expected, 0), atol=1e-12)
+    middle = float(np.sort(expected)[2])
+    assert ReliefD(threshold=middle + 1e-9).fit(X, y, groups=groups).get_support().sum() == 2
+    assert ReliefD(threshold=9).fit(X, y, groups=groups).get_support(indices=True).tolist() == [expected.argmax()]
+
+
+def test_reliefd_of_three_values():
+    """By hand: as numbers 0 and 2 differ by 1 and 0 and 1 by ½; as names they all differ by 1."""
+    X, y = np.array([[0.0], [1.0], [2.0], [2.0]]), [0, 1, 0, 1]
+    # nearest hits: row 2 (1), row 3 (½), row 0 (1), row 1 (½); misses: row 1 (½), rows 0 and 2 (½), row 3 (0), row 2
+    assert ReliefD().fit(X, y).scores_[0] == pytest.approx((0.5 - 1 + 0.5 - 0.5 + 0 - 1 + 0 - 0.5) / 4)
+    assert ReliefD(nominal=3).fit(X, y).scores_[0] == pytest.approx((1 - 1 + 1 - 1 + 0 - 1 + 0 - 1) / 4)
+    with pytest.raises(ValueError, match="threshold"):
+        ReliefD(threshold="low").fit(X, y)
+    with pytest.raises(ValueError, match="neighbor both"):
+        ReliefD().fit(X[:2], y[:2])
 
 
 def test_relieff_without_scaling():
