@@ -8,6 +8,9 @@ RGS stands here twice: "rgs, published" has the settings of the source (`RGS.pub
 this figure, is half of the samples), and "rgs" those of this package, which were chosen on these same functions, so
 that its success here says little about others. `neurofs decode` runs yet others (3 epochs, no survey). Kernel RGS is
 not in the paper and has no published bar.
+
+Figures 4.1e and f of Navot (2006) come first: soft kNN (k = 5, β = 0.05) on function b with one irrelevant feature and
+without. The number of samples is not given; here it is 100.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,6 +22,7 @@ import pandas as pd
 from neurofs.experiments.reproduce.claims import Claim, make_claim
 from neurofs.experiments.reproduce.figures import add_legends, make_axes
 from neurofs.experiments.reproduce.tables import Progress, align, choose, track
+from neurofs.metric.neighbors import find_neighbors, soft_knn
 from neurofs.report.palette import find_key
 from neurofs.selectors.filters import SKS, CorrCoef, InfoGain
 from neurofs.selectors.kernel_rgs import KernelRGS
@@ -61,6 +65,10 @@ PUBLISHED = {
     ("d", "rgs"): (2.8, 16.8, 38.8, 63.2, 85.6),
 }
 
+NOISY, CLEAN = "kNN on x1 and x2", "kNN on x1"  # figures 4.1e and f
+SHOWN = {NOISY: (2, 0.03), CLEAN: (1, 0.004)}  # number of features, published mean squared error
+EXAMPLE, M_EXAMPLE, K_EXAMPLE, BETA_EXAMPLE = "4.1", 100, 5, 0.05
+
 RGS_ROWS = {
     "rgs, published": "RGS with the published settings",
     "rgs": "RGS with our settings, tuned on these functions,",
@@ -98,6 +106,22 @@ def draw(function: str, m: int, repetition: int, seed: int = 0) -> tuple[np.ndar
     return X, FUNCTIONS[function][2](X) + rng.normal(0, NOISE, m)
 
 
+def show_example(repetitions: int, seed: int) -> list[tuple[Any, ...]]:
+    """Return the rows of figures 4.1e and f: the error of soft kNN on new samples without noise."""
+    rows = []
+    for method, (n, published) in SHOWN.items():
+        errors = []
+        for repetition in range(repetitions):
+            rng = np.random.default_rng([seed, 41, repetition])
+            X, new = rng.random((M_EXAMPLE, n)), rng.random((500, n))
+            y = FUNCTIONS["b"][2](X) + rng.normal(0, NOISE, M_EXAMPLE)
+            found = soft_knn(find_neighbors(X, new, k=K_EXAMPLE), y, beta=BETA_EXAMPLE, adaptive=False)
+            errors.append(float(np.mean((found.ravel() - FUNCTIONS["b"][2](new)) ** 2)))
+        spread = float(np.std(errors)) / np.sqrt(repetitions)
+        rows.append((EXAMPLE, method, M_EXAMPLE, float(np.mean(errors)), published, spread, repetitions))
+    return rows
+
+
 def succeeds(scores: np.ndarray, n: int, seed: int = 0) -> bool:
     """Whether the first n features have the n highest scores; equal ones come in random order."""
     chance = np.random.default_rng(seed).permutation(len(scores))
@@ -112,9 +136,12 @@ def run(
     sizes: Iterable[int] = SIZES,
     progress: Progress = None,
 ) -> pd.DataFrame:
-    """Count successes: one row per function, method and m, with rates and standard errors in percent."""
+    """Count successes: one row per function, method and m, with rates and standard errors in percent.
+
+    The first rows, of function "4.1", have mean squared errors.
+    """
     cells = [(f, method, m) for f in functions for method in methods for m in sizes]
-    rows = []
+    rows = show_example(repetitions, seed)
     for f, method, m in track(cells, progress):
         n = FUNCTIONS[f][1]
         hits = [succeeds(METHODS[method](*draw(f, m, r, seed), n, r), n, r) for r in range(repetitions)]
@@ -129,13 +156,21 @@ def run(
 
 def tabulate(table: pd.DataFrame) -> list[str]:
     """Return our rates beside the published ones as lines of text."""
-    lines = ["Success rates in per cent: ours / published (Navot et al. 2005, figure 2)"]
-    for f, panel in table.groupby("function", sort=False):
+    example = choose(table, function=EXAMPLE).itertuples()
+    lines = ["Mean squared error on function b: ours / published (Navot 2006, figures 4.1e and f)"]
+    lines += [f"  {row.method:<17}{row.ours:.4f} / {row.published:g}" for row in example]
+    lines += ["", "Success rates in per cent: ours / published (Navot et al. 2005, figure 2)"]
+    for f, panel in _panels(table):
         rows = [("", *(f"m = {m}" for m in sorted(panel["m"].unique())))]
         for method, part in panel.groupby("method", sort=False):
             rows.append((str(method), *map(_show_rates, part.sort_values("m").itertuples())))
         lines += ["", f"({f}) {FUNCTIONS[str(f)][0]}", *align(rows, 15, 16)]
     return lines
+
+
+def _panels(table: pd.DataFrame) -> Any:
+    """Return the panels of figure 2 that were run, by function."""
+    return table[table["function"] != EXAMPLE].groupby("function", sort=False)
 
 
 def _show_rates(row: Any) -> str:
@@ -149,7 +184,15 @@ def claims(table: pd.DataFrame) -> Iterator[Claim]:
         "c": ("corrcoef", "infogain"),
         "d": ("corrcoef", "infogain", "sks", "forward"),
     }
-    for f, panel in table.groupby("function", sort=False):
+    errors = choose(table, function=EXAMPLE).set_index("method")["ours"]
+    worse = errors[NOISY] / errors[CLEAN]
+    yield make_claim(
+        "one irrelevant feature makes the error of kNN much larger",
+        "ten times: 0.03 against 0.004",
+        f"{worse:.1f} times: {errors[NOISY]:.3f} against {errors[CLEAN]:.4f}",
+        worse > 5,
+    )
+    for f, panel in _panels(table):
         rates = {method: part.sort_values("m") for method, part in panel.groupby("method", sort=False)}
         for method, name in RGS_ROWS.items():
             if method in rates:
@@ -184,7 +227,7 @@ def _list_rates(rates: pd.Series) -> str:
 
 def plot(table: pd.DataFrame) -> Any:
     """Draw success against m, one panel per target; crosses are the published rates."""
-    panels = list(table["function"].unique())
+    panels = [str(f) for f, _ in _panels(table)]
     figure, axes = make_axes((3.6 * len(panels), 3.8), len(panels), sharey=True)
     for ax, f in zip(axes, panels, strict=True):
         for method, part in choose(table, function=f).groupby("method", sort=False):
