@@ -149,6 +149,7 @@ def test_events_of_reach_direction(shared_data, monkeypatch, tmp_path):
     for tolerance in focus_direction.EXACT_TOLERANCES:
         assert events["focus-2 of 30", tolerance] <= events["mi-greedy", tolerance]
     assert "dealt anew" in text
-    assert len(list_claims("focus-direction", table)) == 6
+    claims = list_claims("focus-direction", table)
+    assert [claim["published"] for claim in claims] == [None] * 6
     figure = save_figure("focus-direction", table, tmp_path / "d.png")
     assert figure.read_bytes().startswith(b"\x89PNG")

@@ -183,8 +183,6 @@ def claims(table: pd.DataFrame) -> Iterator[Claim]:
         f"with {many} features, error more than ORDERED-FS's by {_text(plain[0])}, than STANDARD-WRAP's by "
         f"{_text(plain[1])}",
         all(map(_is_clear, plain)),
-        f"with {N_SAMPLES} samples STANDARD-WRAP, too, keeps irrelevant features that suit its hold-out set; the "
-        "source does not say how many samples it has",
     )
     errors = _errors(table, 3)
     half = _lead(errors, WRAP, WRAP_5, many)
@@ -200,7 +198,6 @@ def claims(table: pd.DataFrame) -> Iterator[Claim]:
         "figure 3: still inferior",
         f"ORDERED-FS leads γ = 0.5 by {_text(leads[0])}, γ = 0.7 by {_text(leads[1])} with {many} features",
         _leads_throughout(_mean_lead(errors, (WRAP_5, WRAP_7), [many]), leads),
-        "too few trials for a lead of this size",
     )
     for figure, what in ((4, "one relevant feature"), (5, "three relevant features"), (6, "three relevant")):
         yield _beats_everywhere(table, figure, what)
@@ -220,15 +217,7 @@ def _beats_everywhere(table: pd.DataFrame, figure: int, what: str) -> Claim:
         f"lead on average {_text(mean)}; least {_text(leads[least])} at {varies} = {least[0]}, "
         f"{least[1].split(', ')[1]}",
         _leads_throughout(mean, leads.values()),
-        "too few trials" if figure == 4 else "too few samples for three features: " + _lead_by_samples(table),
     )
-
-
-def _lead_by_samples(table: pd.DataFrame) -> str:
-    """Return how the lead grows with the number of samples where three features are relevant."""
-    errors = _errors(table, 6)
-    leads = (f"{_text(_mean_lead(errors, (WRAP, WRAP_5), [m]))} with {m}" for m in SAMPLES)
-    return "the lead is " + ", ".join(leads) + " samples"
 
 
 def tabulate(table: pd.DataFrame) -> list[str]:
