@@ -1,5 +1,7 @@
 """The experiments on ORDERED-FS and FOCUS, in small; and events of reach direction where the recording is."""
 
+from math import comb, log
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -72,11 +74,22 @@ def test_ordered_fs_in_small(ordered_table, monkeypatch, tmp_path):
     monkeypatch.setattr(ordered_fs, "N_FEATURES", 5)
     assert ordered_table["error"].between(0, 1).all()
     assert set(ordered_table[ordered_table["relevant"] == 3]["method"]).isdisjoint({ordered_fs.WRAP_7})
-    assert len(list_claims("ordered-fs", ordered_table)) == 8
+    claims = list_claims("ordered-fs", ordered_table)
+    assert [claim["published"] is None for claim in claims] == 10 * [False] + [True]
     text = render("ordered-fs", ordered_table)
     assert text.count("Figure") == 5
-    assert text.count("ours: ") == 8
+    assert text.count("ours: ") == 11
+    assert "is 0 at β = 0.3276" in text
     assert save_figure("ordered-fs", ordered_table, tmp_path / "o.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("beta", [0.1, 0.2, 0.3])
+def test_figure_7_is_below_the_bound_that_it_is_made_of(beta):
+    """The bound of Gilbert and Varshamov, equation 5.3, in whole numbers."""
+    f = 200
+    d = round(beta * f)
+    bound = log(2 ** (f - 1)) - log(sum(comb(f - 1, i) for i in range(d - 1)))
+    assert bound >= f * ordered_fs.multiplier(beta) - log(2) > 0
 
 
 def test_a_clear_lead_is_told_from_noise():
