@@ -197,11 +197,14 @@ def shift_rows(n_rows: int, n_shifts: int) -> tuple[np.ndarray, np.ndarray]:
     return np.arange(most, n_rows - most), np.concatenate([[0], ahead, -ahead])[: n_shifts + 1]
 
 
-def split_off(X: Any, fraction: float, groups: Any = None, n_runs: int = 5) -> tuple[np.ndarray, np.ndarray]:
+def split_off(
+    X: Any, fraction: float, groups: Any = None, n_runs: int = 5, random_state: Any = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows to train on and the rows to hold out, about `fraction` of all, once.
 
     The held-out rows are blocks, or runs of whole trials, spread over the session: at most `n_runs` of them, of
-    at least three rows or one trial. Training rows that share raw data with them are left out.
+    at least three rows or one trial. With a `random_state`, single rows, or whole trials, are drawn at random
+    instead. Training rows that share raw data with them are left out.
 
     >>> train, test = split_off(Samples.from_counts(np.zeros((21, 4)), n_lags=2), 0.3)
     >>> train, test
@@ -215,7 +218,15 @@ def split_off(X: Any, fraction: float, groups: Any = None, n_runs: int = 5) -> t
     if n_blocks < 2:
         what = "samples" if groups is None else "groups"
         raise ValueError(f"holding out a part needs at least 2 {what}; found {n_blocks}")
+    if random_state is not None:
+        order = np.random.default_rng(random_state).permutation(n_blocks)
+        return _keep_apart(starts, span, np.isin(blocks, order[: _count_held(fraction, n_blocks)]))
     shortest = 10 if groups is None else 4
     runs = np.array_split(np.arange(n_blocks), max(1, min(n_runs, n_blocks // shortest)))
-    held = [run[-min(len(run) - 1, max(1, round(fraction * len(run)))) :] for run in runs]
+    held = [run[-_count_held(fraction, len(run)) :] for run in runs]
     return _keep_apart(starts, span, np.isin(blocks, np.concatenate(held)))
+
+
+def _count_held(fraction: float, n_blocks: int) -> int:
+    """Return how many blocks to hold out: at least one, and not all."""
+    return min(n_blocks - 1, max(1, round(fraction * n_blocks)))

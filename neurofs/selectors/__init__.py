@@ -7,7 +7,8 @@ Relief(n_features_to_select=10)
 
 from neurofs.ground.method import Registry
 from neurofs.selectors.base import Selector
-from neurofs.selectors.beam import OrderedFS, StandardWrap
+from neurofs.selectors.beam import OrderedFS, OrderedFS2, StandardWrap
+from neurofs.selectors.best_subset import BestSubset
 from neurofs.selectors.consistency import Focus1, Focus2, MutualInformationGreedy, SimpleGreedy, WeightedGreedy
 from neurofs.selectors.filters import SKS, AllFeatures, CorrCoef, InfoGain, Random
 from neurofs.selectors.kernel_rgs import KernelRGS
@@ -31,7 +32,9 @@ SELECTORS = Registry(
         RReliefF,
         ForwardSelection,
         BackwardElimination,
+        BestSubset,
         OrderedFS,
+        OrderedFS2,
         StandardWrap,
         Relief,
         ReliefD,

@@ -54,7 +54,7 @@ class _Search(SetSelector, EstimatorSelector):
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         feature_groups = FeatureGroups(self.feature_groups, samples.n_features)
-        score = _Price(self.penalty, len(samples))
+        score = Price(self.penalty, len(samples))
         loss: Any
         if self.estimator is None:
             loss = SoftKNNLoss(self, samples, self._columns(Y), groups)
@@ -91,7 +91,7 @@ class _Search(SetSelector, EstimatorSelector):
         raise NotImplementedError
 
 
-class _Price:
+class Price:
     """What a loss and a number of features are worth together."""
 
     def __init__(self, penalty: Any, n_rows: int) -> None:
@@ -117,7 +117,7 @@ class _Price:
 class _Walk:
     """A set of feature groups that grows or shrinks by one at a time."""
 
-    def __init__(self, loss: Any, feature_groups: FeatureGroups, score: _Price, note: Callable[[Step], None]) -> None:
+    def __init__(self, loss: Any, feature_groups: FeatureGroups, score: Price, note: Callable[[Step], None]) -> None:
         """Start from the empty set."""
         self.loss, self.feature_groups, self.score, self.note = loss, feature_groups, score, note
         self.chosen = np.zeros(len(feature_groups), bool)

@@ -2,6 +2,7 @@
 
 import numba
 import numpy as np
+import pandas as pd
 import pytest
 
 from neurofs.experiments.bench.recordings import RECORDINGS, Session
@@ -66,7 +67,16 @@ def test_planted_features(tmp_path):
     text = render("20-of-640", table)
     assert "corrcoef" in text
     assert "mixed" in text
+    assert "Our own claims" in text
+    assert "Published claims" not in text
     assert draws("20-of-640", table, tmp_path)
+
+
+def test_the_claims_of_chance_are_our_own():
+    table = pd.DataFrame({"low": [-0.2, 0.1, -0.1], "r2": [0.0, 0.2, 0.1], "p": [1 / 21, 0.5, 1.0]})
+    claims = list_claims("chance", table)
+    assert [claim["published"] for claim in claims] == [None, None]
+    assert not claims[0]["holds"]
 
 
 def test_a_pair_is_invisible_alone():

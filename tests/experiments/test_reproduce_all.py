@@ -21,12 +21,15 @@ from neurofs.experiments.reproduce import (
     save_figure,
     transfer as transfer_days,
 )
+from neurofs.experiments.reproduce.claims import make_claim, render_claims
 from neurofs.experiments.reproduce.index import Outcome, render_page, run_all
 from neurofs.ground.errors import UsageError
 from neurofs.running.executors import Serial
 from neurofs.selectors.filters import InfoGain
 
 pytestmark = pytest.mark.slow
+
+OURS = {"20-of-640", "chance", "focus-direction"}
 
 # ---------------------------------------------------------------------------------------- the experiments
 
@@ -39,7 +42,8 @@ def check_parts(name, table, n_claims, tmp_path):
         assert set(claim) == {"claim", "published", "ours", "holds"}
         assert isinstance(claim["holds"], bool)
         assert "nan" not in claim["ours"]
-    assert render(name, table).count("published: ") == n_claims
+    assert render(name, table).count("published: ") == sum(claim["published"] is not None for claim in claims)
+    assert render(name, table).count("ours: ") == n_claims
     assert save_figure(name, table, tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
     return claims
 
@@ -117,10 +121,32 @@ def test_every_experiment_tells_its_time_and_repetitions():
         assert callable(module.claims)
         assert callable(module.plot)
         assert count_repetitions(name) >= 1
-        assert re.search(rf"^{re.escape(name)} +{module.MINUTES} min  \w", listed, flags=re.M)
+        whose = "our own" if name in OURS else "published"
+        assert re.search(rf"^{re.escape(name)} +{module.MINUTES} min  {whose} +\w", listed, flags=re.M)
+    as_json = json.loads(CliRunner().invoke(main, ["list", "experiments", "--json"]).output)
+    assert {e["name"] for e in as_json if e["ours"]} == OURS
     assert sum(find_experiment(name).MINUTES for name in EXPERIMENTS) < 90  # under 45 minutes on two cores
     with pytest.raises(UsageError, match="or all"):
         find_experiment("nothing")
+
+
+def test_claims_of_our_own_are_told_apart():
+    claims = [
+        make_claim("a", None, "1", True),
+        make_claim("b", "figure 1", "2", False),
+        make_claim("c", None, "3", False),
+    ]
+    lines = render_claims(claims)
+    assert [line.strip() for line in lines] == [
+        *("Published claims", "does not hold  b", "published: figure 1", "ours: 2"),
+        *("Our own claims", "holds          a", "ours: 1", "does not hold  c", "ours: 3"),
+    ]
+    assert render_claims(claims[:1])[0] == "Our own claims"
+    text = render_page([Outcome("chance", "t", 3, 1.0, claims=claims, ours=True), Outcome("xor", "t", 3, 1.0)], seed=0)
+    assert "0 of 1 published claims hold. 1 of 2 our own claims hold." in text
+    assert text.count("<td>our own</td>") == 2
+    assert text.count("<td>published</td>") == 1
+    assert text.count("Our own experiment, not published.") == 1
 
 
 class Page(HTMLParser):
@@ -152,7 +178,7 @@ def test_the_page_is_whole_and_escaped(tmp_path):
     text = render_page(outcomes, seed=7)
     page = Page(text)
     assert page.tags.count("script") == 1, "the page's own"
-    assert "1 of 2 claims hold" in text
+    assert "1 of 2 published claims hold" in text
     assert "Failed: peaking." in "".join(page.words)
     assert "prefers-color-scheme: dark" in text
     assert all(link.startswith(("#", "data:image/png;base64,")) for link in page.links)

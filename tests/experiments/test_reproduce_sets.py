@@ -1,5 +1,7 @@
 """The experiments on ORDERED-FS and FOCUS, in small; and events of reach direction where the recording is."""
 
+from math import comb, log
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -33,6 +35,8 @@ def focus_table():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(focus, "N_FEATURES", (4, 5))
         patch.setattr(focus, "SIZES", (20, 60))
+        patch.setattr(focus, "NOISY_SAMPLES", 40)
+        patch.setattr(focus, "NOISY_FEATURES", 5)
         patch.setattr(focus, "_random_concepts", lambda r, seed: [[np.arange(32) % 7 % 2]])
         patch.setitem(focus.LEARNERS, "id3", None)
         yield focus.run(repetitions=1)
@@ -72,11 +76,22 @@ def test_ordered_fs_in_small(ordered_table, monkeypatch, tmp_path):
     monkeypatch.setattr(ordered_fs, "N_FEATURES", 5)
     assert ordered_table["error"].between(0, 1).all()
     assert set(ordered_table[ordered_table["relevant"] == 3]["method"]).isdisjoint({ordered_fs.WRAP_7})
-    assert len(list_claims("ordered-fs", ordered_table)) == 8
+    claims = list_claims("ordered-fs", ordered_table)
+    assert [claim["published"] is None for claim in claims] == 10 * [False] + [True]
     text = render("ordered-fs", ordered_table)
     assert text.count("Figure") == 5
-    assert text.count("ours: ") == 8
+    assert text.count("ours: ") == 11
+    assert "is 0 at β = 0.3276" in text
     assert save_figure("ordered-fs", ordered_table, tmp_path / "o.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("beta", [0.1, 0.2, 0.3])
+def test_figure_7_is_below_the_bound_that_it_is_made_of(beta):
+    """The bound of Gilbert and Varshamov, equation 5.3, in whole numbers."""
+    f = 200
+    d = round(beta * f)
+    bound = log(2 ** (f - 1)) - log(sum(comb(f - 1, i) for i in range(d - 1)))
+    assert bound >= f * ordered_fs.multiplier(beta) - log(2) > 0
 
 
 def test_a_clear_lead_is_told_from_noise():
@@ -122,8 +137,9 @@ def test_focus_in_small(focus_table, monkeypatch, tmp_path):
     monkeypatch.setattr(focus, "SIZES", (20, 60))
     claims = list_claims("focus", focus_table)
     assert claims[0]["holds"], claims[0]
-    assert len(claims) == 11
+    assert [claim["published"] is None for claim in claims] == 11 * [False] + [True]
     text = render("focus", focus_table)
+    assert "by cross-validation" in text
     assert "/ 10,593.1" in text
     assert "n = 5" in text
     tests = focus_table[(focus_table["part"] == "table I") & (focus_table["quantity"] == "tests")]
@@ -149,6 +165,7 @@ def test_events_of_reach_direction(shared_data, monkeypatch, tmp_path):
     for tolerance in focus_direction.EXACT_TOLERANCES:
         assert events["focus-2 of 30", tolerance] <= events["mi-greedy", tolerance]
     assert "dealt anew" in text
-    assert len(list_claims("focus-direction", table)) == 6
+    claims = list_claims("focus-direction", table)
+    assert [claim["published"] for claim in claims] == [None] * 6
     figure = save_figure("focus-direction", table, tmp_path / "d.png")
     assert figure.read_bytes().startswith(b"\x89PNG")

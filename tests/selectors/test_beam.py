@@ -1,5 +1,7 @@
 """Beam searches against naive ones that refit every set, and what they refuse."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 import reference
@@ -9,9 +11,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from neurofs.features.samples import Samples
 from neurofs.features.splits import overlap_audit, split_off
-from neurofs.selectors import OrderedFS, StandardWrap, loops_beam
+from neurofs.selectors import OrderedFS, OrderedFS2, StandardWrap, loops_beam
 
 BOTH = [OrderedFS, StandardWrap]
+ALL = [*BOTH, OrderedFS2]
 
 
 def draw(seed, m=64, n=6, classes=0, outputs=1):
@@ -115,6 +118,77 @@ def test_equal_to_a_beam_that_refits_every_set(kind, name, classes, outputs, see
     size = min(best, key=lambda size: (round(loss(best[size])[1], 9), size))
     assert set(selector.get_support(indices=True)) == set(best[size])
     assert selector.order_[:size].tolist() == list(selector.paths_[size])
+
+
+@pytest.mark.parametrize(("name", "classes", "outputs"), CASES)
+def test_ordered_fs2_equals_brute_force(name, classes, outputs):
+    """All sets of a size are tried on the first part held out; the second part chooses the size."""
+    X, y = draw(5, m=90, n=4, classes=classes, outputs=outputs)
+    selector = OrderedFS2(estimator=name, split="random", random_state=1, allow_empty=True).fit(X, y)
+    train, test, final = selector.train_rows_, selector.hold_out_rows_, selector.final_rows_
+    assert sorted([*train, *test, *final]) == list(range(90))
+    assert (len(test), len(final)) == (27, 18)
+    banned = np.eye(len(train), dtype=bool)
+    rank, judge = (naive_losses(name, X, y, train, rows, classes, banned) for rows in (test, final))
+    best = [()]
+    for size in range(1, 5):
+        best.append(min(combinations(range(4), size), key=lambda chosen: round(rank(chosen)[1], 9)))
+        assert set(selector.paths_[size]) == set(best[size])
+        np.testing.assert_allclose(selector.hold_out_curve_[size], rank(best[size])[1], rtol=1e-5, atol=1e-9)
+        np.testing.assert_allclose(selector.final_curve_[size], judge(best[size])[1], rtol=1e-5, atol=1e-9)
+    size = int(np.argmin(np.round(selector.final_curve_, 9)))
+    assert set(selector.get_support(indices=True)) == set(best[size])
+
+
+def test_a_number_of_the_row_misleads_ordered_fs_alone():
+    """Section 5.3 of the source: with it, a tree makes no error on the rows it has seen."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, (300, 3)), rng.permutation(300)]).astype(float)
+    y = X[:, 0].astype(int) ^ (rng.random(300) < 0.1)
+    settings = {"estimator": DecisionTreeClassifier(random_state=0), "split": "random", "random_state": 0}
+    first, second = (kind(**settings).fit(X, y) for kind in (OrderedFS, OrderedFS2))
+    assert first.train_curve_[1] == 0
+    assert 3 in first.get_support(indices=True)
+    assert second.get_support(indices=True).tolist() == [0]
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_the_empty_set_may_be_the_answer(kind):
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(60, 5)), rng.normal(size=60)
+    empty, one = (kind(allow_empty=allowed, beam_width=2).fit(X, y) for allowed in (True, False))
+    curve = empty.final_curve_ if kind is OrderedFS2 else empty.hold_out_curve_
+    if kind is not StandardWrap:  # which finds a set that suits its held-out rows
+        assert curve.argmin() == 0
+    assert empty.n_selected_ == len(empty.paths_[curve.argmin()])
+    assert empty.weights_.sum() == empty.n_selected_
+    assert one.n_selected_ >= 1
+    assert sorted(empty.order_) == list(range(5))
+
+
+def test_rows_held_out_at_random():
+    X, y = draw(0, m=100)
+    first, again, other = (OrderedFS(split="random", random_state=s).fit(X, y).hold_out_rows_ for s in (0, 0, 1))
+    assert len(first) == 30
+    assert first.tolist() == again.tolist() != other.tolist()
+    trial = np.arange(100) // 5
+    selector = OrderedFS2(split="random", random_state=0).fit(X, y, groups=trial)
+    parts = [set(trial[rows]) for rows in (selector.train_rows_, selector.hold_out_rows_, selector.final_rows_)]
+    assert [len(part) for part in parts] == [10, 6, 4]
+    assert len(set.union(*parts)) == 20
+    with pytest.raises(ValueError, match="split must be 'runs' or 'random'; found 'blocks'"):
+        OrderedFS(split="blocks").fit(X, y)
+    with pytest.raises(ValueError, match=r"must leave rows to train on; found 0\.6 and 0\.4"):
+        OrderedFS2(hold_out=0.6, final_hold_out=0.4).fit(X, y)
+
+
+def test_parts_held_out_of_windows_do_not_overlap():
+    samples = Samples.from_counts(np.random.default_rng(0).poisson(1.0, (200, 2)), 3)
+    selector = OrderedFS2(beam_width=2).fit(samples, np.arange(198.0))
+    train, test, final = selector.train_rows_, selector.hold_out_rows_, selector.final_rows_
+    assert min(map(len, (train, test, final))) > 20
+    for fitted, held in ((train, test), (train, final), (test, final)):
+        assert overlap_audit(samples, fitted, held) == 0
 
 
 def test_neighbors_are_of_other_trials_and_do_not_overlap():

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 import reference_sets
 from hypothesis import given, settings, strategies as st
+from sklearn.tree import DecisionTreeClassifier
 
 from neurofs.features.samples import Samples
+from neurofs.features.splits import BlockedKFold
 from neurofs.selectors import Focus1, Focus2, MutualInformationGreedy, SimpleGreedy, WeightedGreedy, loops_sets
 from neurofs.selectors.conflicts import Conflicts, Partition, count_pairs
 from neurofs.selectors.memory import check_memory
+from neurofs.selectors.tolerance import TOLERANCES
 
 ALL = [Focus1, Focus2, SimpleGreedy, MutualInformationGreedy, WeightedGreedy]
 EXAMPLE = ["010100", "110010", "101111", "011000", "101001", "100101"]
@@ -107,6 +110,56 @@ def test_greedy_choices_equal_explicit_counts(seed, n_values, n_classes, toleran
         expected = reference_sets.greedy(X, y, score, tolerance)
         assert selector.order_[: selector.n_selected_].tolist() == expected
         assert selector.n_tests_ == len(expected) + 1
+
+
+# ----------------------------------------------------------------------------------- tolerance by cross-validation
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("seed", [1])
+def test_cross_validation_equals_fits_without_the_rows_left_out(kind, seed):
+    X, y = draw(seed, m=60, n=5, n_values=3, n_classes=3, noise=0.1)
+    selector = kind(tolerance="cv").fit(X, y)
+    wrong = dict.fromkeys(TOLERANCES, 0)
+    for fit, test in BlockedKFold(5, n_runs=1).split(X):
+        for tolerance in TOLERANCES:
+            try:
+                part = kind(tolerance=tolerance).fit(X[fit], y[fit])
+            except ValueError:
+                part = kind(tolerance="auto").fit(X[fit], y[fit])
+            chosen = part.get_support() if part.n_tests_ > 1 else np.zeros(5, bool)
+            if not chosen.any():
+                wrong[tolerance] += (y[test] != np.bincount(y[fit]).argmax()).sum()
+                continue
+            tree = DecisionTreeClassifier(criterion="entropy", random_state=0).fit(X[fit][:, chosen], y[fit])
+            wrong[tolerance] += (tree.predict(X[test][:, chosen]) != y[test]).sum()
+    assert selector.cv_errors_ == pytest.approx({tolerance: count / 60 for tolerance, count in wrong.items()})
+    best = max(t for t in TOLERANCES if selector.cv_errors_[t] == min(selector.cv_errors_.values()))
+    pairs = reference_sets.conflicts(X, y)
+    inherent = reference_sets.count_uncovered(pairs, range(5))
+    assert selector.tolerance_ == pytest.approx(max(inherent, int(best * len(pairs))) / len(pairs))
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_noise_is_left_to_the_tolerance(kind):
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 2, (150, 7))
+    y = ((X[:, 0] & X[:, 1]) | X[:, 2]) ^ (rng.random(150) < 0.08)
+    chosen = kind(tolerance="cv").fit(X, y)
+    assert chosen.get_support(indices=True).tolist() == [0, 1, 2]
+    assert kind().fit(X, y).n_selected_ > 3
+    again = kind(tolerance=chosen.tolerance_).fit(X, y)
+    assert again.get_support(indices=True).tolist() == [0, 1, 2]
+
+
+def test_a_search_that_gives_up_leaves_the_larger_tolerances():
+    X, y = draw(0, m=60, n=9, noise=0.2)
+    errors = Focus1(tolerance="cv", max_tests=30).fit(X, y).cv_errors_
+    found = [t for t in TOLERANCES if errors[t] < np.inf]
+    assert 0 < len(found) < len(TOLERANCES)
+    assert found == list(TOLERANCES[-len(found) :])
+    with pytest.raises(ValueError, match="Focus2 found no set at any tolerance within max_tests"):
+        Focus2(tolerance="cv", max_tests=1).fit(X, y)
 
 
 def test_scores_of_a_partition():

@@ -1,8 +1,9 @@
-"""Published experiments, run again, with the published figures beside ours.
+"""Published experiments, run again, with the published figures beside ours; and experiments of our own.
 
 An experiment is a module with ``MINUTES`` (about what its default takes on one core) and four functions:
 ``run(...)`` returns a table with one row per figure, ``tabulate(table)`` the lines to print, ``claims(table)``
-each published claim beside what we find, and ``plot(table)`` a matplotlib figure.
+each claim beside what we find, and ``plot(table)`` a matplotlib figure. One that nobody published has ``OURS = True``,
+and its claims have no published figure.
 """
 
 import inspect
@@ -22,6 +23,7 @@ __all__ = [
     "count_repetitions",
     "describe_experiments",
     "find_experiment",
+    "is_ours",
     "list_claims",
     "list_experiments",
     "render",
@@ -53,17 +55,25 @@ def find_experiment(name: str) -> Any:
 
 
 def describe_experiments() -> list[dict[str, Any]]:
-    """Return the experiments by name, with the minutes that each one takes on one core, and what it is."""
+    """Return the experiments by name: minutes on one core, whether it is ours and not published, and what it is."""
     modules = {name: find_experiment(name) for name in EXPERIMENTS}
     return [
-        {"name": name, "minutes": module.MINUTES, "about": describe_experiment(module)}
+        {"name": name, "minutes": module.MINUTES, "ours": is_ours(module), "about": describe_experiment(module)}
         for name, module in modules.items()
     ]
 
 
+def is_ours(module: Any) -> bool:
+    """Return whether an experiment is our own, and not a published one run again."""
+    return bool(getattr(module, "OURS", False))
+
+
 def list_experiments() -> str:
     """Return the experiments as text."""
-    lines = [f"{e['name']:<20}{e['minutes']:>3} min  {e['about']}" for e in describe_experiments()]
+    lines = [
+        f"{e['name']:<20}{e['minutes']:>3} min  {'our own' if e['ours'] else 'published':<11}{e['about']}"
+        for e in describe_experiments()
+    ]
     return "\n".join([*lines, "", "neurofs reproduce NAME runs one, neurofs reproduce all runs them all."])
 
 

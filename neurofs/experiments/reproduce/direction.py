@@ -120,7 +120,7 @@ def check_direction(table: pd.DataFrame) -> Iterator[Claim]:
     worst = mean[MARGINS].idxmin()
     yield make_claim(
         "reach direction: every margin-based method is far above chance",
-        "not published; what ought to hold",
+        None,
         f"soft kNN on {COUNTS[-1]} features: {mean[worst]:.3f} or more ({worst}); chance {chance:.3f}",
         mean[worst] > 3 * chance,
     )

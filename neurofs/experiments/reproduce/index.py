@@ -16,6 +16,7 @@ from neurofs.experiments.reproduce import (
     count_repetitions,
     describe_experiment,
     find_experiment,
+    is_ours,
     list_claims,
     save_figure,
 )
@@ -30,7 +31,7 @@ from neurofs.running.worker import Failure
 
 
 class Outcome(NamedTuple):
-    """What came of one experiment: its tables, claims and figure, or why it failed."""
+    """What came of one experiment: its tables, claims and figure, or why it failed; `ours` if nobody published it."""
 
     name: str
     title: str
@@ -40,6 +41,7 @@ class Outcome(NamedTuple):
     claims: Sequence[Claim] = ()
     figure: Path | None = None
     error: str = ""
+    ours: bool = False
 
     @property
     def text(self) -> str:
@@ -92,7 +94,7 @@ def _run_one(settings: tuple[Path, int, int | None], name: str) -> Outcome:
     write_atomically(folder / f"{name}.csv", table.to_csv(index=False))
     save_figure(name, table, figure)
     seconds = time.perf_counter() - start
-    outcome = Outcome(name, describe_experiment(module), n, seconds, tables, claims, figure)
+    outcome = Outcome(name, describe_experiment(module), n, seconds, tables, claims, figure, ours=is_ours(module))
     write_atomically(folder / f"{name}.txt", outcome.text + "\n")
     return outcome
 
@@ -100,8 +102,9 @@ def _run_one(settings: tuple[Path, int, int | None], name: str) -> Outcome:
 def _read_outcome(name: str, repetitions: int | None, result: Outcome | Failure) -> Outcome:
     if isinstance(result, Outcome):
         return result
-    title = describe_experiment(find_experiment(name))
-    return Outcome(name, title, repetitions or count_repetitions(name), 0.0, error=result.reason)
+    module = find_experiment(name)
+    n = repetitions or count_repetitions(name)
+    return Outcome(name, describe_experiment(module), n, 0.0, error=result.reason, ours=is_ours(module))
 
 
 # The page
@@ -109,15 +112,14 @@ def _read_outcome(name: str, repetitions: int | None, result: Outcome | Failure)
 
 def render_page(outcomes: list[Outcome], seed: int) -> str:
     """Return one HTML page, in the design of the reports; every text in it is escaped, every claim stands once."""
-    styles, title = Styles(), "Published experiments, run again"
+    styles, title = Styles(), "Published experiments run again, and our own"
     body = page.render_body(
         (Path(__file__).parent / "experiments.html").read_text(encoding="utf-8"),
         title=title,
         outcomes=outcomes,
         images={o.name: _as_data(o.figure) for o in outcomes if o.figure},
         default={o.name: count_repetitions(o.name) for o in outcomes},
-        held=sum(claim["holds"] for o in outcomes for claim in o.claims),
-        total=sum(len(o.claims) for o in outcomes),
+        counts=[(whose, *_count_held(outcomes, whose == "our own")) for whose in ("published", "our own")],
         failed=[o.name for o in outcomes if o.error],
         seed=seed,
         day=date.today().isoformat(),
@@ -128,6 +130,12 @@ def render_page(outcomes: list[Outcome], seed: int) -> str:
     )
     contents = [("claims", "Claims"), *((o.name, o.name) for o in outcomes)]
     return page.render_page(title, body, styles, contents)
+
+
+def _count_held(outcomes: list[Outcome], ours: bool) -> tuple[int, int]:
+    """Return how many claims hold and how many there are, of our own or of the published ones."""
+    held = [claim["holds"] for o in outcomes for claim in o.claims if (claim["published"] is None) == ours]
+    return sum(held), len(held)
 
 
 def _as_data(figure: Path) -> str:

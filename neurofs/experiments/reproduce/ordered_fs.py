@@ -1,10 +1,14 @@
-"""Figures 2 to 6 of Ng (1998): ORDERED-FS against the standard wrapper, as irrelevant features are added.
+"""Figures 2 to 7 of Ng (1998): ORDERED-FS against the standard wrapper, as irrelevant features are added.
 
 Logistic regression on independent N(0, 1) features; the class is x1 + 0.2 > 0, or x1 + x2 + x3 > 0, with 30 % of
 the training labels turned over. The beam search has width 50. What is shown is the exact error of the hypothesis
 on fresh samples without noise: two half-spaces of Gaussian features disagree with a probability that Owen's T
-gives. As in the source, each method returns the hypothesis fitted to its training part and may choose the empty
-set; "no selection" is fitted to all rows and features.
+gives. As in the source, rows are held out at random, and each method returns the hypothesis fitted to its training
+part and may choose the empty set; "no selection" is fitted to all rows and features.
+
+Section 5.3 has ORDERED-FS2 for patients with Boolean symptoms and a number of their own, by which a decision tree
+can tell them all apart. It has no figures; ours are of 200 patients with four symptoms, of which two together are
+the disease, 10 % of the training labels being turned over. Figure 7 is a curve, ln 2 − β (1 + ln 1/β).
 
 The source prints no numbers with its figures, and no number of samples for figures 2, 3 and 5; ours is 100. It has
 200 trials; ours are 50, which take ten minutes.
@@ -16,12 +20,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import brentq
 from scipy.special import ndtr, owens_t
+from sklearn.tree import DecisionTreeClassifier
 
 from neurofs.experiments.reproduce.claims import Claim, make_claim
 from neurofs.experiments.reproduce.figures import add_legends, make_axes
 from neurofs.experiments.reproduce.tables import Progress, align, choose, track
-from neurofs.selectors import OrderedFS, StandardWrap, loops_beam
+from neurofs.selectors import OrderedFS, OrderedFS2, StandardWrap, loops_beam
 
 MINUTES = 10
 NOISE = 0.3
@@ -36,6 +42,8 @@ METHODS: dict[str, tuple[Any, float]] = {
 }
 ORDERED, WRAP, WRAP_5, WRAP_7 = METHODS
 PLAIN = "no selection"
+PATIENTS: dict[str, Any] = {"ordered-fs": OrderedFS, "ordered-fs2": OrderedFS2, "standard-wrap": StandardWrap}
+N_PATIENTS, N_SYMPTOMS, PATIENT_NOISE = 200, 4, 0.1
 COLUMNS = ["relevant", "m", "features", "method", "repetition", "error", "selected"]
 
 FIGURES = {  # number of the figure: relevant features, what varies, methods
@@ -85,28 +93,73 @@ def _both_below(h: float, k: float, rho: float) -> float:
 
 
 def run(repetitions: int = 50, seed: int = 0, progress: Progress = None) -> pd.DataFrame:
-    """Return one row per trial and method: relevant features, m, features, method, error, features selected."""
+    """Return one row per trial and method: relevant features, m, features, method, error, features selected.
+
+    Those of patients, section 5.3, have 0 relevant features here.
+    """
     sizes = sorted({(N_SAMPLES, n) for n in FEATURES} | {(m, N_FEATURES) for m in SAMPLES})
     cases = [(relevant, m, n) for relevant in CONCEPTS for m, n in sizes]
     rows = []
     for r, (relevant, m, n) in track(product(range(repetitions), cases), progress):
         data = draw(relevant, m, n, np.random.SeedSequence([seed, r, relevant, m, n]))
-        for method, error, size in _one_trial(relevant, *data):
+        for method, error, size in _one_trial(relevant, *data, seed=r):
             rows.append((relevant, m, n, method, r, error, size))
+    for r in range(repetitions):
+        for method, error, size in _diagnose(np.random.default_rng([seed, r, 53]), r):
+            rows.append((0, N_PATIENTS, N_SYMPTOMS + 1, method, r, error, size))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _one_trial(relevant: int, X: np.ndarray, y: np.ndarray, order: np.ndarray) -> Iterator[tuple[str, float, int]]:
+def _one_trial(
+    relevant: int, X: np.ndarray, y: np.ndarray, order: np.ndarray, seed: int
+) -> Iterator[tuple[str, float, int]]:
     """Yield the error and the number of features of every method that has a figure."""
     everything = np.arange(X.shape[1])
     yield PLAIN, _error(relevant, X, y, everything), everything.size
     for method, (kind, share) in METHODS.items():
         if method == WRAP_7 and relevant != 1:
             continue
-        selector = kind(estimator="logistic", hold_out=share).fit(X[:, order], y)
-        best = order[selector.paths_[int(np.argmin(np.round(selector.hold_out_curve_, 9)))].astype(int)]
-        rows = selector.train_rows_
+        settings = {"split": "random", "allow_empty": True, "random_state": seed}
+        selector = kind(estimator="logistic", hold_out=share, **settings).fit(X[:, order], y)
+        best, rows = order[selector.get_support(indices=True)], selector.train_rows_
         yield method, _error(relevant, X[rows], y[rows], best), best.size
+
+
+def draw_patients(m: int, rng: np.random.Generator, noise: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return symptoms with the number of each patient, and who has the disease: those with the first two symptoms.
+
+    >>> X, sick = draw_patients(100, np.random.default_rng(0), 0.0)
+    >>> X.shape, bool((sick == X[:, 0] * X[:, 1]).all())
+    ((100, 5), True)
+    """
+    symptoms = rng.integers(0, 2, (m, N_SYMPTOMS))
+    X = np.column_stack([symptoms, rng.permutation(m) / m])
+    return X, symptoms[:, :2].all(axis=1) ^ (rng.random(m) < noise)
+
+
+def _diagnose(rng: np.random.Generator, seed: int) -> Iterator[tuple[str, float, int]]:
+    """Yield the error of decision trees on new patients, and how many features each method chose."""
+    (X, y), (Q, truth) = draw_patients(N_PATIENTS, rng, PATIENT_NOISE), draw_patients(5000, rng, 0.0)
+    tree = DecisionTreeClassifier(criterion="entropy", random_state=0)
+    for method, kind in PATIENTS.items():
+        selector = kind(estimator=tree, split="random", allow_empty=True, random_state=seed).fit(X, y)
+        chosen, rows = selector.get_support(), selector.train_rows_
+        if chosen.any():
+            predicted = tree.fit(X[rows][:, chosen], y[rows]).predict(Q[:, chosen])
+        else:
+            predicted = np.full(len(Q), y[rows].mean() > 0.5)
+        yield method, float(np.mean(predicted != truth)), int(chosen.sum())
+
+
+def multiplier(beta: Any) -> Any:
+    """Return ln 2 − β (1 + ln 1/β), the curve of figure 7.
+
+    Where it is positive, 2^(c f) sets of f features differ pairwise in at least β f of them.
+
+    >>> round(float(multiplier(1.0)), 3)
+    -0.307
+    """
+    return np.log(2) - beta * (1 - np.log(beta))
 
 
 def _error(relevant: int, X: np.ndarray, y: np.ndarray, features: np.ndarray) -> float:
@@ -183,8 +236,6 @@ def claims(table: pd.DataFrame) -> Iterator[Claim]:
         f"with {many} features, error more than ORDERED-FS's by {_text(plain[0])}, than STANDARD-WRAP's by "
         f"{_text(plain[1])}",
         all(map(_is_clear, plain)),
-        f"with {N_SAMPLES} samples STANDARD-WRAP, too, keeps irrelevant features that suit its hold-out set; the "
-        "source does not say how many samples it has",
     )
     errors = _errors(table, 3)
     half = _lead(errors, WRAP, WRAP_5, many)
@@ -200,10 +251,37 @@ def claims(table: pd.DataFrame) -> Iterator[Claim]:
         "figure 3: still inferior",
         f"ORDERED-FS leads γ = 0.5 by {_text(leads[0])}, γ = 0.7 by {_text(leads[1])} with {many} features",
         _leads_throughout(_mean_lead(errors, (WRAP_5, WRAP_7), [many]), leads),
-        "too few trials for a lead of this size",
     )
     for figure, what in ((4, "one relevant feature"), (5, "three relevant features"), (6, "three relevant")):
         yield _beats_everywhere(table, figure, what)
+    zero = float(brentq(multiplier, 1e-9, 1))
+    yield make_claim(
+        "the number of significantly different sets is exponential in that of the features for β up to about 0.32",
+        "figure 7: positive for all about β ≤ 0.32",
+        f"ln 2 − β (1 + ln 1/β) is 0 at β = {zero:.4f}",
+        0.32 <= zero < 0.33,
+    )
+    yield from _patient_claims(table)
+
+
+def _patient_claims(table: pd.DataFrame) -> Iterator[Claim]:
+    errors = choose(table, relevant=0).pivot_table(index="repetition", columns="method", values="error")
+    mean = errors.mean()
+    lead = errors["ordered-fs"] - errors["ordered-fs2"]
+    yield make_claim(
+        "with the number of the patient among the features, ORDERED-FS2 errs less than ORDERED-FS, clearly",
+        "section 5.3: ORDERED-FS gives bad generalization error; without figures",
+        f"error {mean['ordered-fs']:.3f} against {mean['ordered-fs2']:.3f}, less by "
+        f"{_text((float(lead.mean()), float(lead.sem())))}",
+        _is_clear((float(lead.mean()), float(lead.sem()))),
+    )
+    behind = float(mean["ordered-fs2"] - mean["standard-wrap"])
+    yield make_claim(
+        "and ORDERED-FS2, which holds out two parts, errs no more than STANDARD-WRAP there (by up to 0.02)",
+        None,
+        f"error {mean['ordered-fs2']:.3f} against {mean['standard-wrap']:.3f}",
+        behind < 0.02,
+    )
 
 
 def _beats_everywhere(table: pd.DataFrame, figure: int, what: str) -> Claim:
@@ -220,15 +298,7 @@ def _beats_everywhere(table: pd.DataFrame, figure: int, what: str) -> Claim:
         f"lead on average {_text(mean)}; least {_text(leads[least])} at {varies} = {least[0]}, "
         f"{least[1].split(', ')[1]}",
         _leads_throughout(mean, leads.values()),
-        "too few trials" if figure == 4 else "too few samples for three features: " + _lead_by_samples(table),
     )
-
-
-def _lead_by_samples(table: pd.DataFrame) -> str:
-    """Return how the lead grows with the number of samples where three features are relevant."""
-    errors = _errors(table, 6)
-    leads = (f"{_text(_mean_lead(errors, (WRAP, WRAP_5), [m]))} with {m}" for m in SAMPLES)
-    return "the lead is " + ", ".join(leads) + " samples"
 
 
 def tabulate(table: pd.DataFrame) -> list[str]:
@@ -244,20 +314,32 @@ def tabulate(table: pd.DataFrame) -> list[str]:
             pairs = zip(mean[method], error[method], strict=True)
             rows.append((method, *(f"{m:.3f} ± {e:.3f}" for m, e in pairs)))
         lines += ["", f"Figure {figure}: {relevant} relevant, {fixed}", *align(rows, 26, 17)]
-    return lines
+    patients = choose(table, relevant=0).groupby("method", sort=False)[["error", "selected"]]
+    mean, error = patients.mean(), patients.sem()
+    what = f"{N_PATIENTS} patients, {N_SYMPTOMS} symptoms and a number of the patient"
+    lines += ["", f"Section 5.3: {what}, decision trees", *align([("", "error", "features")], 26, 17)]
+    rows = [
+        (method, f"{mean['error'][method]:.3f} ± {error['error'][method]:.3f}", f"{mean['selected'][method]:.1f}")
+        for method in mean.index
+    ]
+    return [*lines, *align(rows, 26, 17)]
 
 
 def plot(table: pd.DataFrame) -> Any:
-    """Draw figures 2 to 6."""
+    """Draw figures 2 to 7."""
     palette = ["tab:blue", "tab:red", "tab:orange", "tab:olive", "0.5"]
     colors = dict(zip([*METHODS, PLAIN], palette, strict=True))
-    figure, axes = make_axes((15, 3.6), len(FIGURES))
-    for ax, (number, (relevant, varies, methods)) in zip(axes, FIGURES.items(), strict=True):
+    figure, axes = make_axes((18, 3.6), len(FIGURES) + 1)
+    for ax, (number, (relevant, varies, methods)) in zip(axes[:-1], FIGURES.items(), strict=True):
         errors = _errors(table, number).groupby(level=0)
         for method in methods:
             mean, error = errors[method].mean(), errors[method].sem()
             ax.errorbar(mean.index, mean, error, color=colors[method], marker="o", ms=3, label=method)
         what = "features" if varies == "features" else "samples"
         ax.set(title=f"figure {number}: {relevant} relevant", xlabel=what, ylabel="error", ylim=(0, None))
-    add_legends(*axes)
+    add_legends(*axes[:-1])
+    beta = np.linspace(0.001, 1, 500)
+    axes[-1].plot(beta, multiplier(beta), color="tab:blue")
+    axes[-1].axhline(0, color="0.5", lw=0.8)
+    axes[-1].set(title="figure 7", xlabel="β", ylabel="ln 2 − β (1 + ln 1/β)")
     return figure

@@ -104,14 +104,14 @@ def _decoding_claims(r2: pd.DataFrame) -> Iterator[Claim]:
         pairs = ", ".join(f"{n}: {ours[n]:.3f} / {r2.loc[rival, n]:.3f}" for n in few)
         yield make_claim(
             f"the best n features by properties decode better than those by {rival}",
-            "not published for recordings",
+            None,
             f"R² by n: {pairs}",
             (ours > r2.loc[rival, few]).all(),
         )
     gap = r2.loc["rgs", few] - ours
     yield make_claim(
         "no ranking without targets reaches one with them",
-        "not published",
+        None,
         "RGS is better by " + ", ".join(f"{gap[n]:.3f} (n = {n})" for n in few),
         (gap > 0).all(),
     )
