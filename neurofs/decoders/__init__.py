@@ -5,6 +5,7 @@ WienerCascade(ridge=0.1)
 """
 
 from neurofs.decoders.base import Decoder
+from neurofs.decoders.classifiers import SVM, NaiveBayes, OneNN
 from neurofs.decoders.kalman import Kalman
 from neurofs.decoders.kernel_rgs import KernelRGSDecoder, SparseKernelRGSDecoder
 from neurofs.decoders.kernel_ridge import KernelRidgeMetric
@@ -30,6 +31,9 @@ DECODERS = Registry(
         SVR,
         GradientBoosting,
         MLP,
+        SVM,
+        NaiveBayes,
+        OneNN,
         KernelRGSDecoder,
         SparseKernelRGSDecoder,
     ],

@@ -186,7 +186,7 @@ class TunedDecoder(Decoder):
             a metric of its own, those of the hold-outs may still be common.
         """
         train, targets = as_samples(X), self._check_targets(as_samples(X), y)
-        self.mean_, self.scale_ = targets.mean(axis=0), targets.std(axis=0)  # a constant output stays so
+        self.mean_, self.scale_ = self._locate(targets)
         targets = (targets - self.mean_) / np.where(self.scale_ > 0, self.scale_, 1.0)
         metrics = _metrics(feature_weights, train.n_features, targets.shape[1])
         if holdouts is None:
@@ -199,6 +199,10 @@ class TunedDecoder(Decoder):
             ]
             self.parts_.append(self._fit_part(train, targets[:, outputs], weights, rehearsals))
         return self
+
+    def _locate(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the mean and the standard deviation of every output; a constant output stays so."""
+        return targets.mean(axis=0), targets.std(axis=0)
 
     def _is_tuned(self) -> bool:
         """Return whether anything is to be chosen."""

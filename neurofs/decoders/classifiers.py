@@ -1,26 +1,194 @@
-"""Nearest-neighbor classifiers in the metric of feature weights, to score the selectors for classes.
+"""Classes from features in the metric of feature weights, to score the selectors for classes.
 
     d_w(x, x') = Σ_f w_f² (x_f − x'_f)²
 
-Both take an array or `Samples`, and the weights of a selector as `feature_weights` of `fit`.
+Decoders of classes alone, which choose their parameters inside the training data: `SVM`, `NaiveBayes` and `OneNN`.
+Nearest-neighbor classifiers of scikit-learn's kind: `SoftKNNClassifier` and `OneNNClassifier`. All take an array or
+`Samples`, and the weights of a selector as `feature_weights` of `fit`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
 from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, TunedDecoder, weigh
+from neurofs.decoders.kernel_ridge import KernelDecoder, Machine, middle_distance
+from neurofs.decoders.libraries import MANY_ROWS
+from neurofs.features.holdouts import Holdout
 from neurofs.features.samples import Samples
+from neurofs.ground.works import WORKS
 from neurofs.metric import neighbors
 from neurofs.selectors.base import check_range, covered
 from neurofs.selectors.parameters import check_neighbors, check_positive
 from neurofs.selectors.targets import one_hot
+
+# ------------------------------------------------------------------------------------------------- decoders
+
+
+class ClassDecoder(ClassifierMixin, TunedDecoder):
+    """Base of decoders whose target is a class: labels, or one column per class, 1 where a row is of it.
+
+    A child fits such columns and predicts them; what is predicted has the form of the `y` of `fit`.
+    """
+
+    target = "classes"
+
+    def fit(
+        self, X: Any, y: Any, groups: Any = None, feature_weights: Any = None, holdouts: Sequence[Holdout] | None = None
+    ) -> Any:
+        """Fit the classes `y` to `X`; all else is as in `TunedDecoder.fit`, with one metric for all classes."""
+        if np.ndim(feature_weights) > 1:
+            raise ValueError("feature_weights must be one number per feature: all classes share a metric")
+        self.classes_, columns = _split_labels(y)
+        return super().fit(X, columns, groups, feature_weights, holdouts)
+
+    def _locate(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Leave the columns as they are."""
+        return np.zeros(targets.shape[1]), np.ones(targets.shape[1])
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the class of the rows of `X`."""
+        columns = super().predict(X)
+        return columns if self.classes_ is None else self.classes_[columns.argmax(axis=1)]
+
+
+def _split_labels(y: Any) -> tuple[np.ndarray | None, np.ndarray]:
+    """Return the labels, None where `y` has one column per class, and one column for each."""
+    y = np.asarray(y)
+    if y.ndim == 1:
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        return classes, one_hot(codes, len(classes))
+    if y.ndim != 2 or not (np.isin(y, (0, 1)).all() and (y.sum(axis=1) == 1).all()):
+        raise ValueError("y must be one label per row, or one column per class with a single 1 in each row")
+    return None, y
+
+
+@dataclass(eq=False, repr=False)
+class SVM(ClassDecoder, KernelDecoder):
+    """Support vector machine with a Gaussian kernel exp(−d_w / (b · median d_w)), from scikit-learn.
+
+    Of more than two classes, one machine per pair votes. Above 2000 rows only the first hold-out is used, as in `SVR`.
+
+    Parameters
+    ----------
+    width : float or "auto"
+        b; "auto" chooses it by the share of wrong classes on the hold-outs.
+    C : float or "auto"
+        Price of an error; chosen together with b.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> y = X[:, 0] * X[:, 1] > 0
+    >>> bool(SVM().fit(X[:200], y[:200]).score(X[200:], y[200:]) > 0.9)
+    True
+    """
+
+    name, label, citation, cost = "svm", "SVM", WORKS["cortes1995"], "m² to m³; m² memory"
+    GRID: ClassVar[Grid] = {"width": (0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 4.0), "C": (0.5, 2.0, 8.0, 32.0, 128.0)}
+    START: ClassVar[Mapping[str, float]] = {"width": 0.5, "C": 8.0}
+
+    width: float | str = "auto"
+    C: float | str = "auto"
+
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
+        return super()._fit_part(train, targets, weights, rehearsals if len(train) <= MANY_ROWS else rehearsals[:1])
+
+    def _solve(self, table: np.ndarray, targets: np.ndarray, **parameters: float) -> Machine:
+        width = parameters["width"] * middle_distance(table)
+
+        def kernel(distances: np.ndarray) -> np.ndarray:
+            return np.exp(-distances.astype(np.float64) / width)
+
+        if targets.any(axis=0).sum() == 1:
+            return _always(targets)
+        machine = SVC(kernel="precomputed", C=parameters["C"]).fit(kernel(table), targets.argmax(axis=1))
+        return lambda across: one_hot(machine.predict(kernel(across)), targets.shape[1])
+
+
+def _always(targets: np.ndarray) -> Machine:
+    """Return a machine that predicts the most frequent class, whatever it is given."""
+    most = one_hot(targets.sum(axis=0).argmax(), targets.shape[1])
+    return lambda X: np.tile(most, (len(X), 1))
+
+
+@dataclass(eq=False, repr=False)
+class NaiveBayes(ClassDecoder):
+    """Naive Bayes: within a class, features are independent and normal; from scikit-learn.
+
+    Weights choose features; otherwise they matter only to what is added to the variances.
+
+    Parameters
+    ----------
+    smoothing : float or "auto"
+        What is added to every variance, as a share of the largest; "auto" chooses it by the share of wrong classes on
+        the hold-outs. A unit that is silent in one class needs it.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(300, 3))
+    >>> y = np.where(X[:, 0] > 0, "right", "left")
+    >>> bool(NaiveBayes().fit(X[:200], y[:200]).score(X[200:], y[200:]) > 0.9)
+    True
+    """
+
+    name, label, citation, cost = "naive-bayes", "naive Bayes", WORKS["domingos1997"], "m N"
+    GRID: ClassVar[Grid] = {"smoothing": (1e-9, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)}
+
+    smoothing: float | str = "auto"
+
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
+        chosen = self._choose(rehearsals)
+        return Part(weights, _fit_normals(weigh(train, weights), targets, **chosen), chosen)
+
+    def _prepare(self, t: Rehearsal) -> Predict:
+        X, queries = weigh(t.train, t.weights), weigh(t.queries, t.weights)
+        return lambda smoothing: _fit_normals(X, t.targets, smoothing)(queries)
+
+    def _predict_part(self, part: Part, queries: Samples) -> np.ndarray:
+        return part.model(weigh(queries, part.weights))
+
+
+def _fit_normals(X: np.ndarray, targets: np.ndarray, smoothing: float) -> Machine:
+    """Return a naive Bayes classifier; of constant features, what predicts the most frequent class."""
+    if not np.ptp(X, axis=0).any():
+        return _always(targets)
+    model = GaussianNB(var_smoothing=smoothing).fit(X.astype(np.float64), targets.argmax(axis=1))
+    return lambda queries: one_hot(model.predict(queries.astype(np.float64)), targets.shape[1])
+
+
+@dataclass(eq=False, repr=False)
+class OneNN(ClassDecoder):
+    """The class of the nearest training sample; among equally near ones that of the first.
+
+    Examples
+    --------
+    >>> OneNN().fit([[0.0], [4.0]], ["left", "right"]).predict([[1.0], [3.0]]).tolist()
+    ['left', 'right']
+    """
+
+    name, label, citation, cost = "one-nn", "1-NN", WORKS["cover1967"], "m N per prediction"
+
+    def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
+        return Part(weights, (train, targets), {})
+
+    def _predict_part(self, part: Part, queries: Samples) -> np.ndarray:
+        train, targets = part.model
+        return targets[neighbors.find_neighbors(train, queries, weights=part.weights, k=1).index[:, 0]]
+
+
+# ---------------------------------------------------------------------------------------------- classifiers
 
 
 @dataclass(eq=False, repr=False)

@@ -103,8 +103,8 @@ class CompareOptions(Options):
         ("auto",),
         description="Decoders on the selected features, beside knn: auto (the best for the first selector, "
         "on an inner split), knn, local-linear, kernel-ridge, average, ridge, wiener-cascade, kalman, svr, "
-        "gradient-boosting, mlp; and kernel-rgs, which learns its own metric on all features, and "
-        "kernel-rgs-sparse, which also says how many channels suffice.",
+        "gradient-boosting, mlp; for classes alone svm, naive-bayes, one-nn; and kernel-rgs, which learns its own "
+        "metric on all features, and kernel-rgs-sparse, which also says how many channels suffice.",
     )
     settings: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="Settings of selectors, as SELECTOR.NAME=VALUE."

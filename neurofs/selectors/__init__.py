@@ -15,6 +15,7 @@ from neurofs.selectors.kernel_rgs import KernelRGS
 from neurofs.selectors.margin import GFlip, Simba
 from neurofs.selectors.mufasa import Mufasa
 from neurofs.selectors.pairs import Pairs
+from neurofs.selectors.r2w2 import R2W2
 from neurofs.selectors.relief import Relief, ReliefD, ReliefF, RReliefF
 from neurofs.selectors.rgs import RGS
 from neurofs.selectors.search import BackwardElimination, ForwardSelection
@@ -41,6 +42,7 @@ SELECTORS = Registry(
         ReliefF,
         Simba,
         GFlip,
+        R2W2,
         EBFS,
         Focus1,
         Focus2,

@@ -20,6 +20,7 @@ SETTINGS = {
     "rgs": {"n_epochs": 2},
     "kernel-rgs": {"n_steps": 30},
     "simba": {"n_starts": 2},
+    "r2w2": {"max_rows": 400},
     "backward": {"n_features_to_select": 0.5},
     "ebfs": {"random_state": 0},
     "mufasa": {"n_rounds": 30, "width": 5.0, "random_state": 2},
