@@ -1,8 +1,13 @@
-"""Mufasa: a search in the space of meta-features (`selectors.meta`) instead of among the features."""
+"""Mufasa: a search in the space of meta-features (`selectors.meta`) instead of among the features.
 
-from dataclasses import dataclass
+`search_points` is algorithm 6 of Navot (2006) for any way to draw features around a point, be they chosen or
+generated; `Mufasa` is the selector that draws them from the columns of a matrix.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -12,34 +17,72 @@ from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
 from neurofs.metric import neighbors
 from neurofs.selectors.base import SetSelector
+from neurofs.selectors.budget import check_budget, check_costs, spend
 from neurofs.selectors.feature_groups import FeatureGroups
 from neurofs.selectors.filters import DEFAULT_NEIGHBORS
 from neurofs.selectors.losses import EstimatorLoss
-from neurofs.selectors.meta import describe_features
+from neurofs.selectors.meta import describe_features, measure_quality
 from neurofs.selectors.parameters import check_neighbors, check_positive
 from neurofs.selectors.targets import EstimatorSelector, standardize
+
+
+class Found(NamedTuple):
+    """What `search_points` found: the best set, the point around which it was drawn, and all losses."""
+
+    features: Any
+    point: np.ndarray
+    losses: np.ndarray
+
+
+def search_points(
+    draw: Callable[[np.ndarray], Any],
+    measure: Callable[[Any], float],
+    start: np.ndarray,
+    move: Callable[[np.ndarray], np.ndarray],
+    n_rounds: int,
+) -> Found:
+    """Search for a point of meta-feature space around which features are good together (algorithm 6).
+
+    In each round `draw(u)` draws or generates a set of features and `measure` says how bad it is; the best point
+    and set are kept, the later of equal ones, and the next point is ``move(best)``. (The printed start value of
+    the best quality is the largest number, which no set would reach; it is −∞ here.)
+
+    >>> found = search_points(lambda u: u, lambda u: (u[0] - 3) ** 2, np.zeros(1), lambda u: u + 1, n_rounds=6)
+    >>> found.point.tolist(), found.losses.tolist()
+    ([3.0], [9.0, 4.0, 1.0, 0.0, 1.0, 1.0])
+    """
+    losses, u = [], start
+    best, best_u, best_set = np.inf, start, None
+    for _ in range(n_rounds):
+        drawn = draw(u)
+        losses.append(measure(drawn))
+        if best_set is None or losses[-1] <= best:
+            best, best_u, best_set = losses[-1], u, drawn
+        u = move(best_u)
+    return Found(best_set, best_u, np.array(losses))
 
 
 @dataclass(eq=False, repr=False)
 class Mufasa(SetSelector, EstimatorSelector):
     """Mufasa: search the space of meta-features for a place around which n features are good together.
 
-    In each of J rounds n features are drawn around a point u, with probabilities that fall off as a Gaussian
-    with the distance of their (standardized) meta-features from u, and the set is scored. The best u and set
-    are kept, and the next u is the best one plus noise. (The printed start value of the best quality is the
-    largest number, which no set would reach; it is −∞ here.)
+    In each of J rounds n features, or as many as a budget pays, are drawn around a point u, with probabilities
+    that fall off as a Gaussian with the distance of their (standardized) meta-features from u, and the set is
+    scored. The best u and set are kept, and the next u is the best one plus noise (`search_points`).
 
     Only J sets are ever measured, however many features there are. That needs meta-features that tell good
-    from bad.
+    from bad. The set as such has no order; as section 5.8 advises, the search is a rough filter, after which the
+    features of the set are looked at one by one.
 
     Parameters
     ----------
     n_features_to_select : int or float
-        n, or a fraction of the features.
+        n, or a fraction of the features; with a budget it is not used.
     n_rounds : int
         J.
     meta_features : array (n_features, n_properties), optional
-        By default those that `describe_features` finds in the training samples alone.
+        By default those that `describe_features` finds in the training samples alone, and the number of the
+        channel: neighbors by number are mostly neighbors on the array.
     estimator : scikit-learn estimator, optional
         What the quality of a set is of, in `cv` folds; None, the default, is soft kNN in leave-one-out manner.
     cv, scoring : as in `ForwardSelection`
@@ -55,13 +98,21 @@ class Mufasa(SetSelector, EstimatorSelector):
         Whether the target is a class. "auto": all but floating-point numbers are classes.
     random_state : int, RandomState or None
         Seed of the draws.
+    max_rows : int
+        Rows on which sets are measured; more are thinned out evenly.
+    quality : selector or callable, optional
+        What orders the features of the best set; see `QualityMap`.
+    costs : array, optional
+        What each feature costs, or each feature group in the order of its label; 1 by default.
+    budget : float, optional
+        What a set may cost: features are drawn until no further one can be paid (section 5.3.2).
     feature_groups : array of labels, optional
         Features with the same label are drawn together; their meta-features are averaged.
 
     Attributes
     ----------
     weights_ : array (n_features,)
-        1 for the best set, else 0. The order is the best set, then the others, both by nearness to u.
+        1 for the best set, else 0. The order is the best set by quality, then the others by nearness to u.
     point_ : array (n_properties,)
         The best u, in units of the meta-features.
     loss_curve_ : array (n_rounds,)
@@ -93,32 +144,47 @@ class Mufasa(SetSelector, EstimatorSelector):
     exclude: str = "overlap"
     discrete_target: Any = "auto"
     random_state: Any = None
+    max_rows: int = field(default=400, kw_only=True)
+    quality: Any = field(default=None, kw_only=True)
+    costs: Any = field(default=None, kw_only=True)
+    budget: Any = field(default=None, kw_only=True)
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
-        if not isinstance(self.n_rounds, Integral) or self.n_rounds < 1:
-            raise ValueError(f"n_rounds must be a whole number of at least 1; found {self.n_rounds!r}")
+        for name in ("n_rounds", "max_rows"):
+            if not isinstance(value := getattr(self, name), Integral) or value < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1; found {value!r}")
         width, step = check_positive("width", self.width), check_positive("step", self.step)
-        feature_groups, rng = (
-            FeatureGroups(self.feature_groups, samples.n_features),
-            check_random_state(self.random_state),
-        )
+        feature_groups = FeatureGroups(self.feature_groups, samples.n_features)
+        rng = check_random_state(self.random_state)
         places, mean, scale = self._place(samples, feature_groups)
-        loss = self._make_loss(samples, Y, groups)
-        n, u = self._count_selected(len(feature_groups)), np.zeros(places.shape[1])
-        best, best_u, best_set, curve = np.inf, u, np.arange(n), []
-        for _ in range(self.n_rounds):
-            drawn = draw_near(u, places, n, width, rng)
-            curve.append(loss(np.sort(np.concatenate([feature_groups.members[group] for group in drawn]))))
-            if curve[-1] <= best:
-                best, best_u, best_set = curve[-1], u, drawn
-            u = best_u + step * rng.normal(size=u.size)
-        self.loss_curve_, self.point_ = np.array(curve), mean + scale * best_u
-        self._chosen = np.isin(feature_groups.of_feature, best_set)
-        return -((places - best_u) ** 2).sum(axis=1)[feature_groups.of_feature]
+        loss, take = self._make_loss(samples, Y, groups), self._make_limit(len(feature_groups))
+        found = search_points(
+            lambda u: take(draw_near(u, places, width, rng)),
+            lambda drawn: loss(np.sort(np.concatenate([feature_groups.members[group] for group in drawn]))),
+            np.zeros(places.shape[1]),
+            lambda u: u + step * rng.normal(size=u.size),
+            self.n_rounds,
+        )
+        self.loss_curve_, self.point_ = found.losses, mean + scale * found.point
+        self._chosen = np.isin(feature_groups.of_feature, found.features)
+        near = -((places - found.point) ** 2).sum(axis=1)
+        quality = measure_quality(self.quality, samples, self._columns(Y), groups)
+        inside = np.array([quality[members].max() for members in feature_groups.members])
+        scores = np.where(np.isin(np.arange(near.size), found.features), 1 + inside - inside.min(), near)
+        return scores[feature_groups.of_feature]
+
+    def _make_limit(self, n_groups: int) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the function that takes the first n of some order of feature groups, or what a budget pays."""
+        if self.budget is None:
+            n = self._count_selected(n_groups)
+            return lambda order: order[:n]
+        costs = check_costs(self.costs, n_groups)
+        budget = check_budget(self.budget, costs)
+        return lambda order: spend(order, costs, budget)
 
     def _place(self, samples: Samples, feature_groups: FeatureGroups) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the standardized meta-features of every feature group, and their mean and standard deviation."""
-        meta = describe_features(samples) if self.meta_features is None else self.meta_features
+        meta = _describe(samples) if self.meta_features is None else self.meta_features
         meta = check_array(meta, dtype=np.float64, input_name="meta_features")
         if len(meta) != samples.n_features:
             raise ValueError(f"meta_features must have a row per feature ({samples.n_features}); found {len(meta)}")
@@ -133,25 +199,34 @@ class Mufasa(SetSelector, EstimatorSelector):
         del self._target
         if self.estimator is not None:
             return _EstimatorSets(EstimatorLoss(self, samples, target, groups))
+        rows = np.arange(len(samples))[:: -(-len(samples) // self.max_rows)]
+        samples, Y, groups = samples[rows], Y[rows], None if groups is None else np.asarray(groups)[rows]
         neighbors.check_pairs(samples, groups, self.exclude)
         k = check_neighbors(self.n_neighbors, len(samples), DEFAULT_NEIGHBORS)
         return _SoftKNNSets(samples, standardize(self._columns(Y)), k, groups, self.exclude)
 
-    def _importance(self, samples: Samples, scores: np.ndarray) -> np.ndarray:
-        """Put the best set first."""
-        return np.where(self._chosen, scores, scores + scores.min() - 1.0)
+    def _rank(self, importance: np.ndarray, feature_groups: FeatureGroups) -> None:
+        super()._rank(importance, feature_groups)
+        if self.budget is not None:
+            self.n_selected_ = int(self._chosen.sum())
 
 
-def draw_near(u: np.ndarray, places: np.ndarray, n: int, width: float, rng: Any) -> np.ndarray:
-    """Draw n different rows of `places`, one after the other, with p ∝ exp(−|place − u|² / (2 width²)).
+def _describe(samples: Samples) -> np.ndarray:
+    """Return the default meta-features: those of `describe_features`, and the number of the channel."""
+    channel = np.arange(samples.n_features) % samples.n_channels
+    return np.column_stack([describe_features(samples), channel])
 
-    By the Gumbel trick: the n largest of log p + noise.
 
-    >>> draw_near(np.zeros(1), np.array([[0.0], [90.0], [0.1]]), 2, 1.0, check_random_state(0)).tolist()
-    [0, 2]
+def draw_near(u: np.ndarray, places: np.ndarray, width: float, rng: Any) -> np.ndarray:
+    """Draw all rows of `places` one after the other, with p ∝ exp(−|place − u|² / (2 width²)); return their order.
+
+    By the Gumbel trick: descending by log p + noise.
+
+    >>> draw_near(np.zeros(1), np.array([[0.0], [90.0], [0.1]]), 1.0, check_random_state(0)).tolist()
+    [0, 2, 1]
     """
     log_p = -((places - u) ** 2).sum(axis=1) / (2 * width**2)
-    return np.argsort(-(log_p + rng.gumbel(size=len(places))), kind="stable")[:n]
+    return np.argsort(-(log_p + rng.gumbel(size=len(places))), kind="stable")
 
 
 class _SoftKNNSets:

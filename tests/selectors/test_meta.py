@@ -142,7 +142,7 @@ def test_draws_follow_the_density():
     places, u, rng = np.array([[0.0], [0.5], [1.5]]), np.array([0.2]), check_random_state(0)
     p = np.exp(-((places - u) ** 2).sum(axis=1) / (2 * 0.7**2))
     p /= p.sum()
-    drawn = [tuple(sorted(draw_near(u, places, 2, 0.7, rng))) for _ in range(20_000)]
+    drawn = [tuple(sorted(draw_near(u, places, 0.7, rng)[:2])) for _ in range(20_000)]
     for a, b in ((0, 1), (0, 2), (1, 2)):
         expected = p[a] * p[b] / (1 - p[a]) + p[b] * p[a] / (1 - p[b])
         assert np.mean([pair == (a, b) for pair in drawn]) == pytest.approx(expected, abs=0.012)
@@ -160,7 +160,7 @@ def test_mufasa_equals_the_printed_algorithm():
     draws, Z = check_random_state(3), (place - place.mean(axis=0)) / place.std(axis=0)
     best, u = -np.inf, np.zeros(2)
     for loss in selector.loss_curve_:
-        chosen = draw_near(u, Z, 5, 0.5, draws)
+        chosen = draw_near(u, Z, 0.5, draws)[:5]
         quality = -reference_selectors.soft_knn_loss(X, y[:, None], np.sort(chosen), 7, 0.5, True, banned)
         assert quality == pytest.approx(-loss, abs=1e-5)
         if quality >= best:
@@ -169,7 +169,8 @@ def test_mufasa_equals_the_printed_algorithm():
     assert set(selector.get_support(indices=True)) == set(best_set)
     np.testing.assert_allclose(selector.point_, place.mean(axis=0) + place.std(axis=0) * best_u)
     near = ((Z - best_u) ** 2).sum(axis=1)
-    order = [*sorted(best_set, key=near.__getitem__), *sorted(set(range(18)) - set(best_set), key=near.__getitem__)]
+    alone = -np.abs(np.corrcoef(X.T, y)[-1, :-1])
+    order = [*sorted(best_set, key=alone.__getitem__), *sorted(set(range(18)) - set(best_set), key=near.__getitem__)]
     assert selector.order_.tolist() == order
 
 
@@ -187,6 +188,23 @@ def test_mufasa_finds_the_place():
     assert clone(selector).get_params()["n_rounds"] == 100
 
 
+def test_mufasa_measures_few_rows_and_spends_a_budget():
+    """With no more rows than `max_rows` nothing is left out; no drawn set costs more than the budget."""
+    rng = np.random.default_rng(2)
+    X, place, costs = rng.normal(size=(120, 12)), np.linspace(0, 1, 12)[:, None], rng.uniform(1, 3, 12)
+    y = X[:, 4] + X[:, 5]
+    thin = Mufasa(3, 15, place, max_rows=40, n_neighbors=5, random_state=0).fit(X, y)
+    by_hand = Mufasa(3, 15, place, n_neighbors=5, random_state=0).fit(X[::3], y[::3])
+    assert thin.loss_curve_.tolist() == by_hand.loss_curve_.tolist()
+    bought = Mufasa(n_rounds=30, meta_features=place, costs=costs, budget=6.0, random_state=0).fit(X, y)
+    chosen = bought.get_support(indices=True)
+    assert {4, 5} <= set(chosen)
+    assert costs[chosen].sum() <= 6.0 < costs[chosen].sum() + np.delete(costs, chosen).min()
+    assert set(bought.order_[: chosen.size]) == set(chosen)
+    alike = Mufasa(n_rounds=30, meta_features=place, budget=4, random_state=0).fit(X, y)
+    assert alike.order_.tolist() == Mufasa(4, 30, place, random_state=0).fit(X, y).order_.tolist()
+
+
 def test_mufasa_draws_groups_and_names_wrong_settings():
     X = np.random.default_rng(0).normal(size=(100, 8))
     labels = np.repeat(list("abcd"), 2)
@@ -195,6 +213,7 @@ def test_mufasa_draws_groups_and_names_wrong_settings():
     assert selector.get_support().sum() == 4
     assert selector.group_ranking_[1] <= 2
     wrong = {"n_rounds": 0, "width": 0, "step": -1.0, "meta_features": np.ones((3, 1)), "n_neighbors": 0}
+    wrong |= {"max_rows": 0, "budget": 0.5}
     for name, value in wrong.items():
         with pytest.raises(ValueError, match=name):
             Mufasa(**{name: value}).fit(X, X[:, 2])
