@@ -77,7 +77,7 @@ class Selector(Method, SelectorMixin, BaseEstimator):
         ('', 'with n_neighbors = 50')
         """
         usual = type(self)().get_params()
-        changed = {name: value for name, value in self.get_params().items() if value != usual[name]}
+        changed = {name: value for name, value in self.get_params().items() if repr(value) != repr(usual[name])}
         shown = [f"{name} = {value}" for name, value in changed.items() if name not in UNTOLD]
         return f"with {', '.join(shown)}" if shown else ""
 
