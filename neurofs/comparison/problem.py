@@ -254,7 +254,8 @@ def _spell_out(options: CompareOptions, classes: bool) -> CompareOptions:
         if SELECTORS.find(name).target == "classes" and not classes:
             raise UsageError(f"{name} needs classes as target, a condition of the trials; leave it out")
     for name in options.decoder:
-        DECODERS.find(name)
+        if DECODERS.find(name).target == "classes" and not classes:
+            raise UsageError(f"{name} needs classes as target, a condition of the trials; leave it out")
     if not names:
         raise UsageError("expected at least one selector besides the baselines all, random, ridge, kalman")
     _check_settings(options.settings)

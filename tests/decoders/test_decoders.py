@@ -25,7 +25,7 @@ FAST = {
 }
 
 
-TUNED = [name for name, kind in DECODERS.own.items() if not kind.own_metric]
+TUNED = [name for name, kind in DECODERS.own.items() if not kind.own_metric and kind.target != "classes"]
 SINGLE = [name for name in TUNED if name not in ("average", "auto")]  # these are made of three of the others
 
 
