@@ -11,6 +11,7 @@ from neurofs.decoders.kernel_rgs import KernelRGSDecoder, SparseKernelRGSDecoder
 from neurofs.decoders.kernel_ridge import KernelRidgeMetric
 from neurofs.decoders.libraries import MLP, SVR, GradientBoosting
 from neurofs.decoders.linear import Ridge, WienerCascade
+from neurofs.decoders.lvq import LVQ
 from neurofs.decoders.nearest import LocalLinear, SoftKNN
 from neurofs.decoders.preferred import MetricAverage, PreferredDecoder
 from neurofs.ground.method import Registry
@@ -36,6 +37,7 @@ DECODERS = Registry(
         OneNN,
         KernelRGSDecoder,
         SparseKernelRGSDecoder,
+        LVQ,
     ],
     Decoder,
 )
