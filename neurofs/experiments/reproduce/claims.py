@@ -13,8 +13,8 @@ class Claim(TypedDict):
     holds: bool
 
 
-def make_claim(claim: str, published: str | None, ours: str, holds: Any, why: str = "") -> Claim:
-    """Return a claim, with None for `published` if nobody but us makes it; `why` is no longer told.
+def make_claim(claim: str, published: str | None, ours: str, holds: Any) -> Claim:
+    """Return a claim, with None for `published` if nobody but us makes it.
 
     >>> make_claim("a beats b", "figure 1: 90 against 50 %", "88 against 51 %", 88 > 51)["holds"]
     True
