@@ -348,5 +348,5 @@ def _plot_curves(ax: Any, digits: pd.DataFrame, decoder: str) -> None:
     for method in FLIPS:
         own = choose(digits, method=method, quantity=f"{decoder}, own set")
         ax.plot(own["x"].mean(), own["value"].mean(), "o", ls="", label=method)
-    ax.set(xlabel="pixels", ylabel=f"accuracy of {decoder}", xscale="log")
+    ax.set(xlabel="pixels", ylabel=f"accuracy of {decoder}")
     add_legends(ax)
