@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from neurofs.features.holdouts import pick_evenly
 from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
 from neurofs.metric import loops_neighbors, neighbors
@@ -25,6 +26,8 @@ from neurofs.selectors.targets import ClassSelector
 
 UTILITIES = ("linear", "zero-one", "sigmoid")
 STEPS = (1.0, 0.3, 0.1, 0.03, 0.01)  # step sizes that the starts of Simba try in turn
+STARTS = ("by turns", "empty", "all")
+MANY_ROWS = 2000  # rows of which all distances are averaged
 MOST_PASSES = 100
 WORTHWHILE = 1e-10  # least relative gain of e(F) that is no rounding error
 
@@ -66,10 +69,24 @@ def check_utility(utility: Any, known: tuple[str, ...]) -> None:
         raise ValueError(f"utility must be one of {', '.join(map(repr, known))}; found {utility!r}")
 
 
-def check_beta(beta: Any, utility: str, theta: np.ndarray) -> float:
-    """Return β of the sigmoid; "auto" is one over the mean |θ| at unit weights."""
-    scale = float(np.abs(theta).mean()) if utility == "sigmoid" and theta.size else 1.0
-    return resolve_auto(beta, 1.0 / scale if scale > 0 else 1.0, "beta")
+def check_beta(beta: Any, utility: str, theta: np.ndarray, samples: Samples) -> float:
+    """Return β of the sigmoid: "auto" is one over the mean |θ|, "distance" one over the mean distance of rows."""
+    published = isinstance(beta, str) and beta == "distance"
+    scale = 1.0
+    if utility == "sigmoid" and theta.size:
+        scale = mean_distance(samples) if published else float(np.abs(theta).mean())
+    return resolve_auto("auto" if published else beta, 1.0 / scale if scale > 0 else 1.0, "beta")
+
+
+def mean_distance(samples: Samples) -> float:
+    """Return the mean of ‖x − x'‖ over all pairs of rows; of many rows, over those of an even selection.
+
+    >>> mean_distance(Samples.from_array(np.array([[0.0], [1.0], [3.0]])))
+    2.0
+    """
+    some = samples[pick_evenly(len(samples), MANY_ROWS)]
+    table = np.sqrt(neighbors.pairwise_distances(some).astype(np.float64))
+    return float(table.sum() / (len(some) * (len(some) - 1)))
 
 
 # --------------------------------------------------------------------------------------------------- Simba
@@ -96,8 +113,9 @@ class Simba(_MarginSelector):
     ----------
     utility : "linear" or "sigmoid"
         u; its derivative is needed, so there is no zero-one.
-    beta : "auto" or float
-        Steepness of the sigmoid; "auto" is one over the mean |θ| at unit weights.
+    beta : "auto", "distance" or float
+        Steepness of the sigmoid. "auto" is one over the mean |θ| at unit weights; "distance" is one over the mean
+        distance of two rows, where section 3.9 of Navot (2006) would begin. NOTES.md compares them.
     n_epochs : int
         Passes over the rows, each in a random order.
     n_starts : int
@@ -163,7 +181,7 @@ class Climb:
         self.groups = neighbors.loo_groups(groups, m)
         self.span = neighbors.exclusion_span(samples, settings.exclude)
         self.utility = settings.utility
-        self.beta = check_beta(settings.beta, self.utility, self.margins(np.ones(samples.n_features)))
+        self.beta = check_beta(settings.beta, self.utility, self.margins(np.ones(samples.n_features)), samples)
         deviation = root_mean_variance(samples) or 1.0
         fixed = resolve_auto(settings.step_size, 0.0, "step_size")
         self.steps = [fixed] if fixed else [factor / deviation for factor in STEPS]
@@ -215,12 +233,15 @@ class GFlip(SetSelector, _MarginSelector):
         is worth, then the others by how little they would cost.
     utility : "linear", "zero-one" or "sigmoid"
         u.
-    beta : "auto" or float
-        Steepness of the sigmoid; "auto" is one over the mean |θ| at unit weights.
+    beta : "auto", "distance" or float
+        Steepness of the sigmoid, as in `Simba`.
     n_starts : int
-        Runs with different orders; the F of largest e(F) is kept. The first starts from no feature, as
-        published, the second from all, and so on by turns: from nothing, features that only work together
-        (exclusive or) are found by luck, from all of them safely.
+        Runs with different orders; the F of largest e(F) is kept.
+    start : "by turns", "empty" or "all"
+        What a run starts from. "empty" is no feature, as published: ``GFlip(n_starts=1, start="empty")`` is the
+        published algorithm. "all" is every feature. "by turns", the default, is no feature in the first run, all
+        in the second, and so on: from nothing, features that only work together (exclusive or) are found by luck,
+        from all of them safely, but F is then larger (NOTES.md).
     max_passes : int
         Most passes of a run; a handful is usual.
     exclude : "overlap" or "self"
@@ -253,19 +274,22 @@ class GFlip(SetSelector, _MarginSelector):
     max_passes: int = MOST_PASSES
     exclude: str = "overlap"
     random_state: Any = None
+    start: str = "by turns"
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         check_utility(self.utility, UTILITIES)
+        if self.start not in STARTS:
+            raise ValueError(f"start must be one of {', '.join(map(repr, STARTS))}; found {self.start!r}")
         rng, (samples,) = check_random_state(self.random_state), neighbors.centered(samples)
         codes = Y[:, 0].astype(np.int64)
         theta = find_margins(samples, codes, groups=groups, exclude=self.exclude)
-        beta = check_beta(self.beta, self.utility, theta)
+        beta = check_beta(self.beta, self.utility, theta, samples)
         feature_groups = FeatureGroups(self.feature_groups, samples.n_features)
         passes = int(resolve_auto(self.max_passes, MOST_PASSES, "max_passes", whole=True))
         runs = []
-        for start in range(int(resolve_auto(self.n_starts, 2, "n_starts", whole=True))):
+        for number in range(int(resolve_auto(self.n_starts, 2, "n_starts", whole=True))):
             run = _Flips(samples, codes, groups, self.exclude, feature_groups, self.utility, beta)
-            if start % 2:
+            if self.start == "all" or (self.start == "by turns" and number % 2):
                 run.choose_all()
             run.climb(rng, passes)
             runs.append(run)

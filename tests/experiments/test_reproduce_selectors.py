@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from scipy.stats import norm
 
 from neurofs.commands.main import main
-from neurofs.experiments.reproduce import direction, list_claims, peaking, render, save_figure, xor
+from neurofs.experiments.reproduce import direction, list_claims, margins, peaking, render, save_figure, xor
 
 pytestmark = pytest.mark.slow
 
@@ -119,3 +119,37 @@ def test_reach_direction(shared_data, monkeypatch):
     assert "linear SVM, all features" in text
     soft = table[(table["quantity"] == "soft kNN") & (table["x"] == 50)].set_index("method")["value"]
     assert soft["random"] < soft["relief"]
+
+
+# ------------------------------------------------------------------------------------------------ margins
+
+
+@pytest.fixture(scope="module")
+def margins_table():
+    return margins.run(repetitions=1, madelon=False)
+
+
+def test_margins_in_small(margins_table, tmp_path):
+    claims = list_claims("margins", margins_table)
+    assert len(claims) == 10
+    holds = {claim["claim"]: claim["holds"] for claim in claims}
+    assert holds["G-flip ends after less than 20 passes, mostly less than 10"]
+    assert "g-flip, zero-one" in render("margins", margins_table)
+    assert save_figure("margins", margins_table, tmp_path / "margins.png").stat().st_size > 10_000
+    last = margins_table[(margins_table["x"] == 64) & (margins_table["quantity"] == "1-NN")]["value"]
+    assert last.nunique() == 1  # all pixels, in whatever order
+
+
+def test_claims_of_margins_follow_the_table(margins_table):
+    worse = margins_table.copy()
+    worse.loc[(worse["method"] == "simba, linear") & (worse["quantity"] == "1-NN"), "value"] = 0.1
+    holds = {claim["claim"]: claim["holds"] for claim in list_claims("margins", worse)}
+    assert not any(value for claim, value in holds.items() if claim.startswith("Simba (linear)"))
+
+
+def test_madelon_is_drawn_as_its_generator_does():
+    trial = margins.draw_madelon(0)
+    assert trial.X.shape == (2000, 500)
+    assert trial.Q.shape == (1800, 500)
+    assert abs(np.linalg.matrix_rank(trial.X[:, :20], tol=1e-6 * np.abs(trial.X).max() * 2000)) == 5
+    assert 0.45 < trial.y.mean() < 0.55

@@ -256,6 +256,34 @@ def test_gflip(kind, utility):
         assert selector.scores_[f] == pytest.approx(worth, abs=1e-6)
 
 
+def endless_orders(rng, n):
+    while True:
+        yield rng.permutation(n)
+
+
+@pytest.mark.parametrize(("start", "chosen"), [("empty", np.zeros(4, bool)), ("all", np.ones(4, bool))])
+def test_gflip_starts_from_what_it_is_told(start, chosen):
+    X, y, _, banned = make("random", m=24, n=4)
+    rng = np.random.RandomState(1)
+    ends = [slow.gflip(X, y, endless_orders(rng, 4), "linear", 1.0, banned, chosen)[0] for _ in range(2)]
+    values = [slow.evaluation(X, y, end.astype(float), "linear", 1.0, banned) for end in ends]
+    for n_starts in (1, 2):
+        got = GFlip(start=start, n_starts=n_starts, random_state=1).fit(X, y)
+        np.testing.assert_array_equal(got.get_support(), ends[int(np.argmax(values[:n_starts]))])
+
+
+def test_beta_of_the_mean_distance():
+    X, y, _, _ = make("random", m=24, n=4)
+    pairs = [np.sqrt(((X[i] - X[j]) ** 2).sum()) for i in range(24) for j in range(i)]
+    for kind in (Simba, GFlip):
+        got, expected = (
+            kind(utility="sigmoid", beta=beta, random_state=0).fit(X, y) for beta in ("distance", 1 / np.mean(pairs))
+        )
+        assert got.evaluation_ == pytest.approx(expected.evaluation_, rel=1e-6)
+        linear = kind(beta="distance", random_state=0).fit(X, y)  # has no β
+        assert linear.evaluation_ == kind(random_state=0).fit(X, y).evaluation_
+
+
 def test_gflip_of_windows_and_trials():
     samples, X, y, _, trial, banned = windows()
     rng = np.random.RandomState(0)

@@ -305,6 +305,8 @@ def test_a_class_of_one_sample_has_no_hit_and_is_passed_over():
         (Simba(step_size=-1.0), "step_size"),
         (GFlip(utility="step"), "'zero-one'"),
         (GFlip(beta=0.0), "beta"),
+        (Simba(utility="sigmoid", beta="distances"), "beta"),
+        (GFlip(start="none"), "'empty', 'all'"),
         (ReliefF(n_features_to_select=9), "1 to 8"),
         (SELECTORS["infogain"](n_bins=1), "n_bins"),
         (SELECTORS["infogain"](discrete_target="yes"), "discrete_target"),

@@ -36,6 +36,7 @@ EXPERIMENTS = {
     "20-of-640": "neurofs.experiments.reproduce.planted",
     "stevenson-prefixes": "neurofs.experiments.reproduce.prefixes",
     "xor": "neurofs.experiments.reproduce.xor",
+    "margins": "neurofs.experiments.reproduce.margins",
     "peaking": "neurofs.experiments.reproduce.peaking",
     "chance": "neurofs.experiments.reproduce.chance",
     "ebfs": "neurofs.experiments.reproduce.ebfs",
