@@ -38,7 +38,6 @@ def focus_table():
         patch.setattr(focus, "NOISY_SAMPLES", 40)
         patch.setattr(focus, "NOISY_FEATURES", 5)
         patch.setattr(focus, "_random_concepts", lambda r, seed: [[np.arange(32) % 7 % 2]])
-        patch.setitem(focus.LEARNERS, "id3", None)
         yield focus.run(repetitions=1)
 
 
