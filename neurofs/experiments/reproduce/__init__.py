@@ -41,6 +41,7 @@ EXPERIMENTS = {
     "chance": "neurofs.experiments.reproduce.chance",
     "ebfs": "neurofs.experiments.reproduce.ebfs",
     "meta-features": "neurofs.experiments.reproduce.meta_features",
+    "guided-extraction": "neurofs.experiments.reproduce.guided_extraction",
     "transfer": "neurofs.experiments.reproduce.transfer",
     "ordered-fs": "neurofs.experiments.reproduce.ordered_fs",
     "focus": "neurofs.experiments.reproduce.focus",
