@@ -148,7 +148,7 @@ def test_claims_of_margins_follow_the_table(margins_table):
 
 
 def test_madelon_is_drawn_as_its_generator_does():
-    trial = margins.draw_madelon(0)
+    trial = margins.draw_madelon(0, 2.0)
     assert trial.X.shape == (2000, 500)
     assert trial.Q.shape == (1800, 500)
     assert abs(np.linalg.matrix_rank(trial.X[:, :20], tol=1e-6 * np.abs(trial.X).max() * 2000)) == 5

@@ -42,6 +42,7 @@ EXPERIMENTS = {
     "ebfs": "neurofs.experiments.reproduce.ebfs",
     "meta-features": "neurofs.experiments.reproduce.meta_features",
     "guided-extraction": "neurofs.experiments.reproduce.guided_extraction",
+    "guided-channels": "neurofs.experiments.reproduce.guided_channels",
     "transfer": "neurofs.experiments.reproduce.transfer",
     "ordered-fs": "neurofs.experiments.reproduce.ordered_fs",
     "focus": "neurofs.experiments.reproduce.focus",

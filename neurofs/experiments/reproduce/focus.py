@@ -8,7 +8,8 @@ the same tree on all features, and "fringe" FRINGE of at most 10 rounds.
 
 Ours is smaller than the source: a concept counts as learned when 90 % of 40 samples, not 100,000, give a
 hypothesis that is right for 90 % of all inputs; figure 6 has 30 concepts and 10 samples each, not 100 and 100.
-The source does not name the concepts of table I; ours are random functions. Irrelevant and relevant features are mixed at random, so that no tie is broken in favor of the right ones.
+The source does not name the concepts of table I; ours are random functions. Irrelevant and relevant features are
+mixed at random, so that no tie is broken in favor of the right ones.
 
 For noisy samples the source proposes, at its end, to leave a share of the conflicts uncovered that cross-validation
 finds. It has no figures; ours are of 200 samples of random functions of 3 of 10 features, 10 % of the classes turned

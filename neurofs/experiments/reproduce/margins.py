@@ -6,10 +6,11 @@ in fewer partitions. Every selector ranks the pixels on the training part; 1-NN 
 first n. The SVM's width and C are chosen once per partition, on training images with all pixels, as the source's σ was.
 
 MADELON is drawn by the generator that it was made with: 5 features place 32 clusters, 15 are mixtures of these, 480 are
-noise; 2000 samples for training and 1800 for the test. The separation, which the source does not tell, is 2.
+noise; 2000 samples for training and 1800 for the test. The source does not tell the separation of the clusters, on
+which every error depends, so that three are tried, and no error is compared with a published one.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ SIDE, N_TRAIN = 8, 1000
 N_RELEVANT, N_FEATURES, MADELON_TRAIN, MADELON_TEST = 20, 500, 2000, 1800
 SIZES = (2, 4, 8, 12, 16, 24, 32, 48, 64)
 SVM_SIZES = (4, 8, 16, 32, 64)
+SEPARATIONS = (1.0, 1.5, 2.0)
 FEW, SHOWN = (4, 8, 12), 12  # "few dozens" of 5100 pixels; pixels of a map
 ALL = "all features"
 RANKERS: dict[str, Callable[[int], Any]] = {
@@ -40,7 +42,7 @@ RANKERS: dict[str, Callable[[int], Any]] = {
 FLIPS = {f"g-flip, {utility}": utility for utility in ("linear", "zero-one", "sigmoid")}
 RIVALS = ("relief", "infogain", "r2w2")
 COLUMNS = ["part", "method", "repetition", "x", "quantity", "value"]
-Row = tuple[str, str, int, str, float]
+Row = tuple[str, str, float, str, float]
 
 
 def make_flips(utility: str, seed: int) -> GFlip:
@@ -114,19 +116,19 @@ def _describe_pixels(X: np.ndarray, method: str, chosen: np.ndarray) -> Iterator
 
 
 def _one_madelon(seed: int) -> Iterator[Row]:
-    """Yield what G-flip finds in MADELON, and the errors with it and with all features."""
-    trial = draw_madelon(seed)
-    flips = make_flips("linear", seed).fit(trial.X, trial.y)
-    chosen = flips.get_support(indices=True)
-    yield "madelon", "g-flip, linear", len(chosen), "relevant", float((chosen < N_RELEVANT).sum())
-    order = R2W2().fit(trial.X, trial.y).order_[: len(chosen)]
-    yield "madelon", "r2w2", len(chosen), "relevant", float((order < N_RELEVANT).sum())
-    for method, features in (("g-flip, linear", chosen), ("r2w2", order), (ALL, np.arange(N_FEATURES))):
-        for name, model in (("SVM", trial.tune(features)), ("1-NN", OneNN())):
-            yield "madelon", method, len(features), name, 1 - trial.score(model, features)
+    """Yield what is found in MADELON, x being the separation, and the errors with that and with all features."""
+    for separation in SEPARATIONS:
+        trial = draw_madelon(seed, separation)
+        chosen = make_flips("linear", seed).fit(trial.X, trial.y).get_support(indices=True)
+        order = R2W2(max_rows=MADELON_TRAIN // 2).fit(trial.X, trial.y).order_[: len(chosen)]
+        for method, features in (("g-flip, linear", chosen), ("r2w2", order), (ALL, np.arange(N_FEATURES))):
+            yield "madelon", method, separation, "features", len(features)
+            yield "madelon", method, separation, "relevant", float((features < N_RELEVANT).sum())
+            for name, model in (("SVM", trial.tune(features)), ("1-NN", OneNN())):
+                yield "madelon", method, separation, name, 1 - trial.score(model, features)
 
 
-def draw_madelon(seed: int) -> _Trial:
+def draw_madelon(seed: int, separation: float) -> _Trial:
     """Return a data set of MADELON's kind, whose first 20 features are the relevant ones."""
     X, y = make_classification(
         MADELON_TRAIN + MADELON_TEST,
@@ -134,7 +136,7 @@ def draw_madelon(seed: int) -> _Trial:
         n_informative=5,
         n_redundant=N_RELEVANT - 5,
         n_clusters_per_class=16,
-        class_sep=2.0,
+        class_sep=separation,
         shuffle=False,
         random_state=seed,
     )
@@ -175,7 +177,6 @@ def _own_set_claim(digits: pd.DataFrame) -> Claim:
         "section 3.7.2: 92.2 % with about 60 of 5100 pixels, 91.5 % with all",
         f"{own:.1%} with {n:.0f} of {SIDE**2} pixels, {_all_pixels(digits):.1%} with all",
         own > _all_pixels(digits),
-        "most of the 64 pixels of a digit tell something, unlike those of a face",
     )
 
 
@@ -262,27 +263,32 @@ def _flip_claims(digits: pd.DataFrame) -> Iterator[Claim]:
 def _madelon_claims(madelon: pd.DataFrame) -> Iterator[Claim]:
     if madelon.empty:
         return
-    own = choose(madelon, method="g-flip, linear").set_index("quantity")
-    n, errors = int(own["x"].iloc[0]), own["value"]
+    own, every = (average(choose(madelon, method=m), "quantity", "x") for m in ("g-flip, linear", ALL))
+    found, n = own.loc["relevant"], own.loc["features"]
     yield make_claim(
         "MADELON: G-flip (linear) chooses few of 500 features, and those that matter",
         "section 3.7.5: 18 of 500, of which 20 matter",
-        f"{n} of {N_FEATURES}; {errors['relevant']:.0f} of them are of the {N_RELEVANT} that matter",
-        errors["relevant"] >= 0.9 * max(n, N_RELEVANT),
-    )
-    everything = _mean(madelon, ALL, "SVM")
-    yield make_claim(
-        "MADELON: an SVM errs little on them",
-        "section 3.7.5: 7.61 %, the best of the challenge 6.22 %",
-        f"{errors['SVM']:.2%}; {everything:.2%} with all features",
-        errors["SVM"] < min(everything, 0.0761),
+        _by_separation(f"{n[s]:.0f}, {found[s]:.0f} of which are of the {N_RELEVANT} that matter" for s in SEPARATIONS),
+        (found >= 0.9 * np.maximum(n, N_RELEVANT)).all(),
     )
     yield make_claim(
-        "MADELON: 1-NN is worse by only about 1 %",
+        "MADELON: an SVM errs less on them than on all features",
+        "section 3.7.5: 7.61 % on them",
+        _by_separation(f"{own.loc['SVM', s]:.1%} against {every.loc['SVM', s]:.1%}" for s in SEPARATIONS),
+        (own.loc["SVM"] < every.loc["SVM"]).all(),
+    )
+    worse = own.loc["1-NN"] - own.loc["SVM"]
+    yield make_claim(
+        "MADELON: 1-NN is worse by only about 1 % (less than 2)",
         "section 3.7.5",
-        f"{errors['1-NN'] - errors['SVM']:+.2%}: {errors['1-NN']:.2%}",
-        errors["1-NN"] - errors["SVM"] < 0.02,
+        _by_separation(f"{worse[s]:+.1%}" for s in SEPARATIONS),
+        (worse < 0.02).all(),
     )
+
+
+def _by_separation(texts: Iterable[str]) -> str:
+    """Return what was found for every separation."""
+    return "; ".join(f"separation {s:g}: {text}" for s, text in zip(SEPARATIONS, texts, strict=True))
 
 
 # --------------------------------------------------------------------------------------- tables and figures
@@ -299,9 +305,10 @@ def tabulate(table: pd.DataFrame) -> list[str]:
         lines += ["", *_render_intervals(curves, f"{decoder}, 90 %")]
     lines += ["", *align(_own_sets(digits), 18, 14)]
     if not madelon.empty:
-        means = average(madelon, "method", "quantity").reindex(columns=["relevant", "SVM", "1-NN"])
-        lines += ["", "MADELON by its generator (3.7.5): relevant features found, and errors", ""]
-        lines += render_means(means, ".3f", 18, 9, "method")
+        lines += ["", "MADELON by its generator (3.7.5): relevant features found, and errors"]
+        for separation, part in madelon.groupby("x"):
+            means = average(part, "method", "quantity").reindex(columns=["features", "relevant", "SVM", "1-NN"])
+            lines += ["", *render_means(means, ".3f", 18, 9, f"separation {separation:g}")]
     return lines
 
 
