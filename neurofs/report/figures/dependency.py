@@ -24,7 +24,7 @@ def tell_pairs(found: Dependency) -> str:
     more = f" and {len(names) - 6} more" if len(names) > 6 else ""
     echoes = f" {count_of(found.n_echoes, 'more pair')} only repeat them." if found.n_echoes else ""
     return (
-        f"{count_of(found.n_found, 'pair')} of channels tell together what no sum of channels tells: "
+        f"{count_of(found.n_found, 'pair')} of channels that tell together what no sum of channels tells: "
         f"{', '.join(names[:6])}{more}. Of {tested}; {100 * found.false_discovery_rate:g} % of those found may be "
         f"false.{echoes}"
     )
