@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
 import xarray as xr
 
 from neurofs.comparison.comparison import Comparison
@@ -23,7 +24,7 @@ from neurofs.comparison.problem import Problem, Task, list_tasks
 from neurofs.comparison.provenance import describe_provenance
 from neurofs.comparison.session import describe_session
 from neurofs.comparison.store import TaskResult
-from neurofs.comparison.summary import Provenance
+from neurofs.comparison.summary import Dependency, Provenance
 from neurofs.comparison.tables import (
     assemble_null,
     assemble_predictions,
@@ -63,6 +64,7 @@ def finish(prepared: Prepared, results: Mapping[Task, TaskResult], provenance: P
     weights = assemble_weights(problem, tensor, results)
     predictions = assemble_predictions(problem, results)
     session = describe_session(recording, tensor, rank_channels(weights))
+    dependency, pairs = _measure_dependency(prepared, scores) if prepared.options.dependency else (None, None)
     summary = summarize(
         recording,
         tensor,
@@ -72,8 +74,17 @@ def finish(prepared: Prepared, results: Mapping[Task, TaskResult], provenance: P
         predictions,
         assemble_null(results),
         provenance or describe_provenance(prepared.options, recording),
+        dependency,
     )
-    return Comparison(scores, weights, predictions, session, summary, prepared.options)
+    return Comparison(scores, weights, predictions, session, summary, prepared.options, pairs)
+
+
+def _measure_dependency(prepared: Prepared, scores: pd.DataFrame) -> tuple[Dependency, pd.DataFrame]:
+    """Ask whether channels work together."""
+    from neurofs.comparison.dependency import measure_dependency
+
+    channels = [str(name) for name in prepared.tensor["channel"].values]
+    return measure_dependency(prepared.problem, scores, channels, prepared.tensor["lag"].values[::-1])
 
 
 def compare(recording: Recording, target: str | list[str], **options: Any) -> Comparison:

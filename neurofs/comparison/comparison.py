@@ -7,6 +7,7 @@ A run folder holds
     weights.nc       weights and ranking (selector, output, repeat, fold, channel, lag)
     predictions.nc   what each method predicted at its own choice, beside the target
     session.nc       what is known of channels and trials, and spikes around movement onset
+    pairs.csv        all pairs of channels, if it was asked whether channels work together (`PAIR_COLUMNS`)
     summary.json     intervals, tests, wins, stability, chance, audit, headline, provenance (`comparison.summary`)
     log.txt          what happened when
     report.html      the report
@@ -53,6 +54,17 @@ SCORE_COLUMNS = {
 }
 
 
+PAIR_COLUMNS = {
+    "channel": "str",
+    "other": "str",
+    "lag": "float64",  # middle of the window of lags in which the product tells most, in seconds
+    "strength": "float64",  # Σ z² over outputs
+    "p": "float64",
+    "p_beyond": "float64",  # beyond the stronger pairs that are found
+    "verdict": "str",  # found, echo (repeats a pair that is found) or none
+}
+
+
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """Everything that a run found out; all that a report shows comes from here.
@@ -73,6 +85,8 @@ class Comparison:
     summary : Summary
         What tables, sentences and figures are made of (`comparison.summary`).
     config : RunOptions
+    pairs : DataFrame or None
+        `PAIR_COLUMNS`, found first, if it was asked whether channels work together.
     """
 
     scores: pd.DataFrame
@@ -81,6 +95,7 @@ class Comparison:
     session: xr.Dataset
     summary: Summary
     config: RunOptions
+    pairs: pd.DataFrame | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Comparison):
@@ -91,6 +106,8 @@ class Comparison:
             and all(getattr(self, name).identical(getattr(other, name)) for name in tables)
             and self.summary == other.summary
             and self.config == other.config
+            and (self.pairs is None) == (other.pairs is None)
+            and (self.pairs is None or self.pairs.equals(other.pairs))
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -110,6 +127,10 @@ def save(comparison: Comparison, folder: str | Path) -> Path:
     write_atomically(folder / "scores.csv", comparison.scores.to_csv(index=False, lineterminator="\n"))
     for name in ("weights", "predictions", "session"):
         write_atomically(folder / f"{name}.nc", _to_netcdf(getattr(comparison, name)))
+    if comparison.pairs is None:
+        (folder / "pairs.csv").unlink(missing_ok=True)
+    else:
+        write_atomically(folder / "pairs.csv", comparison.pairs.to_csv(index=False, lineterminator="\n"))
     write_atomically(folder / "summary.json", _to_json(comparison.summary))
     return folder
 
@@ -119,12 +140,17 @@ def read(folder: str | Path) -> Comparison:
     folder = Path(folder)
     summary = _read_summary(folder / "summary.json")
     try:
-        scores = pd.read_csv(folder / "scores.csv", dtype=SCORE_COLUMNS, keep_default_na=False, na_values=[""])
+        scores = _read_csv(folder / "scores.csv", SCORE_COLUMNS)
+        pairs = _read_csv(folder / "pairs.csv", PAIR_COLUMNS) if summary.dependency else None
         tables = {name: _read_netcdf(folder / f"{name}.nc") for name in ("weights", "predictions", "session")}
     except (OSError, ValueError, KeyError) as error:
         raise InputError(folder, "the files of a run", error, "Run it again.") from None
     config = make_options(RunOptions, read_toml(folder / "run.toml", "the settings of a run"), "run.toml")
-    return Comparison(scores, summary=summary, config=config, **tables)
+    return Comparison(scores, summary=summary, config=config, pairs=pairs, **tables)
+
+
+def _read_csv(path: Path, columns: dict[str, str]) -> pd.DataFrame:
+    return pd.read_csv(path, dtype=columns, keep_default_na=False, na_values=[""])
 
 
 def _read_summary(path: Path) -> Summary:

@@ -28,6 +28,7 @@ from neurofs.comparison.summary import (
     BestSize,
     Confusion,
     Curve,
+    Dependency,
     Dropped,
     Estimate,
     FewChannels,
@@ -62,6 +63,7 @@ def summarize(
     predictions: xr.Dataset,
     null_rows: list[dict[str, Any]],
     provenance: Provenance,
+    dependency: Dependency | None = None,
 ) -> Summary:
     """Return the summary of a comparison."""
     digest = _Digest(problem, scores)
@@ -81,6 +83,7 @@ def summarize(
         few_channels=_describe_few_channels(weights),
         null=list(_describe_null(problem, null_rows, tensor.attrs["bin_width"])),
         confusion=_count_confusion(problem, predictions, methods[0].method),
+        dependency=dependency,
         provenance=provenance,
     )
     return Summary(**dict(findings), headline=write_headline(findings))

@@ -182,6 +182,53 @@ class Null(_Part):
     high: Value = Field(description="95th percentile over shifts.")
 
 
+class Gap(_Part):
+    """The best selector that judges sets of features against the best that judges one at a time; soft kNN."""
+
+    together: str
+    alone: str
+    difference: Estimate = Field(description="Of the score: together minus alone.")
+    p: Value = Field(description="Paired and corrected for overlapping folds, times the number of choices.")
+    n_choices: int = Field(description="Selectors of sets times selectors of single features.")
+    n_folds: int
+
+
+class ChannelPart(_Part):
+    """What one channel tells, by ridge regression, as a share of the target's variance in held-out folds."""
+
+    channel: str
+    alone: Value = Field(description="All lags of this channel and nothing else.")
+    unique: Value = Field(description="What is lost if it is left out of all channels.")
+
+
+class ChannelPair(_Part):
+    """Two channels whose product tells of the target what no sum of channels does, or does not."""
+
+    channels: tuple[str, str]
+    lag: float = Field(description="Middle of the window of lags in which the product tells most, in seconds.")
+    strength: float = Field(description="Σ z² over outputs in this window.")
+    p: float = Field(description="Share of pairs at shifted targets that are at least as strong.")
+    p_beyond: float = Field(description="The same, for what it tells beyond the stronger pairs that are reported.")
+    verdict: Literal["found", "echo", "none"] = Field(
+        description="An echo is strong alone, and tells nothing beyond the pairs that are found."
+    )
+    synergy: Value = Field(description="Share of variance in held-out folds that its products add to all channels.")
+
+
+class Dependency(_Part):
+    """Whether channels work together."""
+
+    gap: Gap | None = Field(description="Null unless the run has selectors of both kinds.")
+    channels: list[ChannelPart] = Field(description="Those with enough spikes to be paired.")
+    pairs: list[ChannelPair] = Field(description="Found, then echoes, then the strongest others; all are in pairs.csv.")
+    n_pairs: int
+    n_found: int
+    n_echoes: int
+    n_shifts: int
+    false_discovery_rate: float = Field(description="Expected share of false pairs among those found, at most.")
+    p_any: float = Field(description="Share of shifts whose strongest pair is at least as strong as the real one.")
+
+
 class Confusion(_Part):
     """How often each class (rows) was taken for each other (columns)."""
 
@@ -320,6 +367,9 @@ class Findings(_Part):
     few_channels: FewChannels | None = Field(description="Null if it was not asked how many channels suffice.")
     null: list[Null] = Field(description="The null control; empty if it was not run.")
     confusion: Confusion | None = Field(description="Null if the target has no classes.")
+    dependency: Dependency | None = Field(
+        None, description="Left out unless it was asked whether channels work together."
+    )
     provenance: Provenance
 
     @property
@@ -342,4 +392,5 @@ class Summary(Findings):
 
     def to_json(self) -> dict[str, Any]:
         """Return the content of ``summary.json``."""
-        return self.model_dump(mode="json", by_alias=True)
+        left_out = {"dependency"} if self.dependency is None else None
+        return self.model_dump(mode="json", by_alias=True, exclude=left_out)

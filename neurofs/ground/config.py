@@ -122,6 +122,9 @@ class CompareOptions(Options):
         "auto", description="Width of soft kNN, in units of the mean distance of the neighbors."
     )
     n_shifts: int = Field(20, ge=0, le=1000, description="Shifts of the target against the spikes that measure chance.")
+    dependency: bool = Field(
+        False, description="Ask whether channels work together: pairs whose product tells what no sum of channels does."
+    )
     allow_leakage: bool = Field(False, description="Allow folds of shuffled bins, which leak.")
     seed: int = Field(0, ge=0, description="Seed of everything random.")
 

@@ -125,6 +125,21 @@ _CAPTIONS = {
         "Area of a disk: weight by {selector}, summed over the channels and lags of one place. Rings are places "
         "without weight. Disks that grow toward one side suggest a place for the next array.",
     ),
+    "pairs": Caption(
+        "Pairs of channels",
+        "{n} channels against each other: the darker, the more the product of the two tells of the target that no sum "
+        "of channels tells; black is the strongest. Rings: pairs that are found, {found}; dots: echoes, which repeat a "
+        "pair that is found, since a channel hears spikes of one of the two. Read as: the two rings of a pair say that "
+        "what one of these channels means for the movement depends on the other. Of the pairs found, at most {rate} % "
+        "are expected to be false; shades without a ring are chance.",
+    ),
+    "unique": Caption(
+        "What one channel adds",
+        "One dot per channel: the share of the target's variance that it tells alone, and the share that is lost if it "
+        "is left out of all channels (ridge regression, held-out folds). Read as: on the dashed line nobody else tells "
+        "what the channel tells; near the bottom the others tell it all, and it can be spared. Above the line, "
+        "a channel tells more beside others than alone.",
+    ),
     "stability": Caption(
         "Stability of the selection",
         "How well the sets that were selected in different folds agree (Nogueira's index): 1 when every "

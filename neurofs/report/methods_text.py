@@ -192,6 +192,11 @@ def _scoring(comparison: Comparison) -> str:
     if comparison.summary.tests:
         works = cite(WORKS["nadeau2003"], WORKS["holm1979"])
         text += f" Methods were compared by paired corrected t-tests with Holm's correction {works}."
+    if found := comparison.summary.dependency:
+        text += (
+            " Pairs of channels whose product tells what no sum does were tested against targets shifted by whole "
+            f"trials or blocks ({found.n_shifts} shifts), at a false discovery rate of {found.false_discovery_rate:g}."
+        )
     if comparison.summary.stability:
         text += f" Agreement of the selected sets between folds is Nogueira's index {cite(WORKS['nogueira2018'])}."
     return text

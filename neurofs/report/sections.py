@@ -12,11 +12,12 @@ import xarray as xr
 
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.names import name_method
-from neurofs.comparison.summary import PairedTest, SessionFacts, Summary
+from neurofs.comparison.summary import Dependency, PairedTest, SessionFacts, Summary
 from neurofs.ground.config import given_options, render_toml
 from neurofs.ground.errors import printable
 from neurofs.report.data import encode_json, pack_maps, pack_traces
 from neurofs.report.feature_maps import count_channels, describe_channels, find_n, list_selectors, share_by_kind
+from neurofs.report.figures.dependency import draw_pairs, draw_unique, tell_gap, tell_pairs
 from neurofs.report.figures.maps import draw_lags, draw_positions, draw_top_maps, draw_weight_maps
 from neurofs.report.figures.scores import (
     draw_confusion,
@@ -45,6 +46,8 @@ PICTURES: tuple[Callable[[Comparison], Picture | None], ...] = (
     draw_top_maps,
     draw_lags,
     draw_positions,
+    draw_pairs,
+    draw_unique,
     draw_stability,
     draw_null,
     draw_confusion,
@@ -91,6 +94,7 @@ def make_sections(comparison: Comparison, draw: Draw) -> list[Section]:
         Section("wins", "Who wins", list(_wins(comparison, draw))),
         Section("map", "Which channels, at which lags", list(_map(comparison, draw))),
         Section("channels", "Channels and lags", list(_channels(comparison, draw))),
+        *_together(comparison, draw),
         Section("trust", "Stability and chance", list(_trust(comparison, draw))),
         Section("quality", "Data quality", list(_quality(comparison, draw))),
         Section("methods", "Methods and glossary", [_methods(comparison)]),
@@ -243,6 +247,35 @@ def _channels(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     yield _picture(
         draw_positions(comparison), draw, "No map of the array: the file does not say where the channels are."
     )
+
+
+def _together(comparison: Comparison, draw: Draw) -> Iterator[Section]:
+    """Yield the section on channels that work together, if that was asked."""
+    found = comparison.summary.dependency
+    if found is None:
+        return
+    blocks = [
+        _note(tell_pairs(found)),
+        _picture(draw_pairs(comparison), draw, "No pairs: fewer than two channels have enough spikes."),
+        _table("pairs", _tabulate_pairs(found), sortable=True),
+        _note(tell_gap(found.gap, comparison.summary.score)),
+        _picture(draw_unique(comparison), draw, "No channel has enough spikes."),
+    ]
+    yield Section("together", "Do channels work together", blocks)
+
+
+def _tabulate_pairs(found: Dependency) -> Table:
+    rows = [
+        (*pair.channels, pair.verdict, 1000 * pair.lag, pair.strength, pair.p, pair.p_beyond, _percent(pair.synergy))
+        for pair in found.pairs
+    ]
+    columns = ("channel", "other", "verdict", "lag (ms)", "Σ z²", "p", "p beyond those found", "synergy (%)")
+    caption = "Strongest pairs; synergy: share of variance in held-out folds that the products add to all channels"
+    return Table(caption, columns, rows)
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
 
 
 def _trust(comparison: Comparison, draw: Draw) -> Iterator[Block]:

@@ -47,6 +47,7 @@ EXPERIMENTS = {
     "ordered-fs": "neurofs.experiments.reproduce.ordered_fs",
     "focus": "neurofs.experiments.reproduce.focus",
     "focus-direction": "neurofs.experiments.reproduce.focus_direction",
+    "dependency": "neurofs.experiments.reproduce.dependency",
 }
 
 
