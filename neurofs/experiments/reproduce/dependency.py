@@ -1,4 +1,4 @@
-"""Pairs of channels that work together (not published): are those that are planted found, and no others?
+"""Pairs of channels that work together: are those that are planted found, and no others?
 
 Simulated days of 64 channels have four pairs each of a channel `product`, the velocity along a direction times a
 hidden state, and a channel `state` that reports the state (`recordings.simulate`); neither says anything about the
@@ -29,7 +29,7 @@ from neurofs.recordings.recording import Recording
 from neurofs.recordings.simulate import simulate_session
 from neurofs.report.palette import INK
 
-MINUTES = 4
+MINUTES, OURS = 4, True
 KINDS = ("pairs", "no pairs", "noise")
 N_TRIALS, N_ELECTRODES = 210, 16
 FIRST_SEED = 500  # other days than those on which the statistic was chosen
@@ -107,7 +107,6 @@ def tabulate(table: pd.DataFrame) -> list[str]:
 
 def claims(table: pd.DataFrame) -> Iterator[Claim]:
     """Yield what ought to hold: few false pairs, most planted ones, and none where none is."""
-    source = "not published; ours"
     with_pairs = choose(table, kind="pairs")
     if len(with_pairs):
         share, right, planted = false_share(with_pairs), with_pairs["right"].sum(), with_pairs["planted"].sum()
@@ -115,14 +114,14 @@ def claims(table: pd.DataFrame) -> Iterator[Claim]:
         text = (
             f"{100 * share:.1f} % on average over {len(with_pairs)} days; {wrong} of {with_pairs['found'].sum()} pairs"
         )
-        yield make_claim(f"at most {100 * Q:g} % of the pairs reported are false", source, text, share <= Q)
+        yield make_claim(f"at most {100 * Q:g} % of the pairs reported are false", None, text, share <= Q)
         text = f"{right} of {planted} ({100 * right / max(planted, 1):.0f} %)"
-        yield make_claim("most planted pairs are found", source, text, right > planted / 2)
+        yield make_claim("most planted pairs are found", None, text, right > planted / 2)
     for kind, words in (("no pairs", "on days without pairs none is reported"), ("noise", "on days of noise, neither")):
         days = choose(table, kind=kind)
         if len(days):
             text = f"{days['found'].sum()} pairs on {(days['found'] > 0).sum()} of {len(days)} days"
-            yield make_claim(words, source, text, days["found"].sum() == 0)
+            yield make_claim(words, None, text, days["found"].sum() == 0)
 
 
 def plot(table: pd.DataFrame) -> Any:

@@ -323,7 +323,8 @@ def _saving(ours: pd.Series, rival: pd.Series) -> str:
     best = np.maximum.accumulate(ours.to_numpy())
     if best[-1] < goal:
         return "the rival's best is not reached"
-    return f"the rival's best with a budget of {np.interp(goal, best, ours.index.to_numpy(dtype=float)):.1f} instead of {at}"
+    needed = np.interp(goal, best, ours.index.to_numpy(dtype=float))
+    return f"the rival's best with a budget of {needed:.1f} instead of {at}"
 
 
 def tabulate(table: pd.DataFrame) -> list[str]:
