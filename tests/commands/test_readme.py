@@ -17,9 +17,9 @@ README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
 @pytest.mark.slow
 def test_the_python_code_runs(tmp_path, monkeypatch):
-    write(simulate_session(60, n_electrodes=4, random_state=1), tmp_path / "day1.nwb")
+    write(simulate_session(30, n_electrodes=4, random_state=1), tmp_path / "day1.nwb")
     monkeypatch.chdir(tmp_path)
-    code = "\n".join(re.findall(r"```python\n(.*?)```", README, flags=re.S)).replace("300", "45")
+    code = "\n".join(re.findall(r"```python\n(.*?)```", README, flags=re.S)).replace("300", "22")
     seen: dict = {}
     exec(code, seen)
     assert seen["selector"].weights_.shape == (160,)
