@@ -4,8 +4,9 @@ import os
 from importlib.util import find_spec
 from pathlib import Path
 
-if "PYTEST_XDIST_WORKER" in os.environ:  # workers side by side: one BLAS thread each, set before NumPy is loaded
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+if "PYTEST_XDIST_WORKER" in os.environ:  # workers side by side: one thread each, set before NumPy is loaded
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
 
 import hypothesis
 import pytest

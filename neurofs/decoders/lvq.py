@@ -14,7 +14,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from neurofs.decoders import loops_lvq
-from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, TunedDecoder, weigh
+from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, weigh
+from neurofs.decoders.classifiers import ClassDecoder
 from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
 
@@ -36,11 +37,10 @@ class Prototypes:
 
 
 @dataclass(eq=False, repr=False)
-class LVQ(TunedDecoder):
+class LVQ(ClassDecoder):
     """LVQ1 and LVQ2.1, classifiers: the class of the nearest of a few prototypes per class.
 
-    Prototypes begin at rows of each class that are drawn by chance. The rate falls evenly to 0. The target is one
-    column per class, 1 where a row is of it.
+    Prototypes begin at rows of each class that are drawn by chance. The rate falls evenly to 0.
 
     Parameters
     ----------
@@ -60,14 +60,12 @@ class LVQ(TunedDecoder):
     Examples
     --------
     >>> X = np.random.default_rng(0).normal(size=(300, 2))
-    >>> y = np.eye(2)[(np.abs(X[:, 0]) > 0.7).astype(int)]
-    >>> predicted = LVQ().fit(X[:200], y[:200]).predict(X[200:])
-    >>> bool(np.mean(predicted.argmax(axis=1) == y[200:].argmax(axis=1)) > 0.8)
+    >>> y = np.abs(X[:, 0]) > 0.7
+    >>> bool(LVQ().fit(X[:200], y[:200]).score(X[200:], y[200:]) > 0.8)
     True
     """
 
     name, label, citation = "lvq", "LVQ", WORKS["crammer2002"]
-    target: ClassVar[str] = "classes"
     cost = "m N per prototype and epoch"
     GRID: ClassVar[Grid] = {"n_prototypes": (1, 2, 4, 8)}
 
@@ -97,8 +95,6 @@ class LVQ(TunedDecoder):
         """Place prototypes and let them adapt."""
         classes, codes = np.unique(targets, axis=0, return_inverse=True)
         codes = codes.reshape(-1)
-        if len(classes) > max(2, len(X) // 2):
-            raise ValueError(f"lvq needs classes as target; found {len(classes)} different values in {len(X)} rows")
         X, rng = X.astype(np.float64), check_random_state(self.random_state)
         places, labels = place_prototypes(X, codes, int(n_prototypes), rng)
         for window, rate in ((0.0, self.rate), (self.window, FINE * self.rate))[: 1 + RULES.index(self.rule)]:

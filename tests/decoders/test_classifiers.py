@@ -91,7 +91,7 @@ def test_labels_and_columns_agree(name, reaches):
     labels = np.array(["east", "north", "south", "west"])[y]
     named = decoder.fit(X[:200], labels[:200])
     assert is_classifier(named)
-    assert named.score(X[200:], labels[200:]) > 0.5
+    assert named.score(X[200:], labels[200:]) > 0.4  # of four classes
     columns = DECODERS[name]().fit(Samples.from_array(X[:200]), one_hot(y[:200], 5)).predict(X[200:])  # one never seen
     assert columns.shape == (60, 5)
     np.testing.assert_array_equal(named.classes_[columns.argmax(axis=1)], named.predict(X[200:]))

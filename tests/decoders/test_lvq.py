@@ -83,7 +83,7 @@ def test_few_rows_of_a_class_and_wrong_settings():
     places, labels = place_prototypes(X, np.repeat([0, 1], [29, 1]), 4, np.random.RandomState(0))
     assert labels.tolist() == [0, 0, 0, 0, 1]
     assert places[4].tolist() == X[29].tolist()
-    with pytest.raises(ValueError, match="needs classes"):
+    with pytest.raises(ValueError, match="continuous"):
         LVQ(n_prototypes=1).fit(X, X[:, 0])
     with pytest.raises(ValueError, match="rule"):
         LVQ(n_prototypes=1, rule="lvq3").fit(X, one_hot(y, 3))

@@ -301,7 +301,7 @@ def tabulate(table: pd.DataFrame) -> list[str]:
     lines = [f"Odd or even digits, {N_TRAIN} training images, {count} partitions (Navot 2006, 3.7.2, 3.7.4): accuracy"]
     for decoder in ("1-NN", "SVM"):
         curves = choose(digits, quantity=decoder)
-        lines += ["", *render_means(average(curves, "method", "x"), ".3f", 18, 9, decoder, "n = {}")]
+        lines += ["", *render_means(average(curves, "method", "x"), ".3f", 18, 9, decoder, "n = {:g}")]
         lines += ["", *_render_intervals(curves, f"{decoder}, 90 %")]
     lines += ["", *align(_own_sets(digits), 18, 14)]
     if not madelon.empty:
