@@ -136,7 +136,7 @@ def test_focus_in_small(focus_table, monkeypatch, tmp_path):
     monkeypatch.setattr(focus, "SIZES", (20, 60))
     claims = list_claims("focus", focus_table)
     assert claims[0]["holds"], claims[0]
-    assert [claim["published"] is None for claim in claims] == 11 * [False] + [True]
+    assert [claim["published"] is None for claim in claims] == 13 * [False] + [True]
     text = render("focus", focus_table)
     assert "by cross-validation" in text
     assert "/ 10,593.1" in text

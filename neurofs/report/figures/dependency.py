@@ -19,7 +19,7 @@ def tell_pairs(found: Dependency) -> str:
     """Return in words how many pairs were found."""
     tested = f"{count_of(found.n_pairs, 'pair')} of channels tested against {found.n_shifts} shifts of the target"
     if not found.n_found:
-        return f"No pair of channels stands out: of {tested}, the strongest is as strong by chance (p = {found.p_any:.2g})."
+        return f"No pair of channels stands out: of {tested}, the best may be chance (p = {found.p_any:.2g})."
     names = [f"{printable(a)} × {printable(b)}" for a, b in (pair.channels for pair in found.pairs[: found.n_found])]
     more = f" and {len(names) - 6} more" if len(names) > 6 else ""
     echoes = f" {count_of(found.n_echoes, 'more pair')} only repeat them." if found.n_echoes else ""
