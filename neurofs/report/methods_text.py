@@ -102,6 +102,7 @@ def _selection(comparison: Comparison) -> str:
     reference = comparison.summary.reference
     own = f" {name_method(reference)} is the method that the others are compared with." if reference in names else ""
     told = "".join(f" {text}" for name in names if (text := _tell_settings(comparison, name)))
+    told += _tell_exclusion(comparison, names)
     return (
         f"Selection and decoding. Channel × lag features were ranked by {_join(described)}.{own}{told} "
         f"{_neighbors(comparison, names)} {_others(comparison)}"
@@ -117,6 +118,19 @@ def _tell_settings(comparison: Comparison, name: str) -> str:
     if comparison.summary.session.classes and kind.target == "continuous":
         told.append("was given one 0/1 column per class as target")
     return f"{name_method(name)} {' and '.join(told)}." if told else ""
+
+
+def _tell_exclusion(comparison: Comparison, names: list[str]) -> str:
+    """Return which samples were neighbors of each other for the selectors that look for neighbors."""
+    kinds = [SELECTORS[name](**find_settings(comparison.config, name)) for name in names if name in SELECTORS]
+    looking = [kind.name for kind in kinds if kind.get_params().get("exclude") == "overlap"]
+    if not looking:
+        return ""
+    trials = "other trials" if comparison.summary.session.kind == "trials" else "the training part"
+    return (
+        f" For {_join([name_method(name) for name in looking])}, neighbors of a sample were looked for among samples "
+        f"of {trials} whose windows do not overlap its own."
+    )
 
 
 def _neighbors(comparison: Comparison, names: list[str]) -> str:

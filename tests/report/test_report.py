@@ -149,7 +149,8 @@ def test_the_methods_text_follows_the_settings():
     assert "RGS (Navot et al., 2005), correlation" in text
     assert "n, k and β were chosen on inner hold-outs" in text
     assert "RGS was run in a form other than the published one: k = half of the samples, at most 30; β = 0.25 " in text
-    assert "3 epochs, up to 8 samples per step; features ordered by w·√SD. For each" in text
+    assert "3 epochs, up to 8 samples per step; features ordered by w·√SD. " in text
+    assert "For RGS, neighbors of a sample were looked for among samples of other trials whose windows do not" in text
     assert "20 shifts" in text
     fixed = replace(comparison, config=RunOptions(n_neighbors=50, beta=0.5, sqrt=True, smooth=0.05))
     text = write_methods(fixed)
@@ -161,7 +162,7 @@ def test_the_methods_text_follows_the_settings():
     defaults = tomllib.loads(pipeline.read_text(encoding="utf-8"))["defaults"]
     published = write_methods(replace(comparison, config=RunOptions(settings=defaults["settings"])))
     assert "RGS was run as published for neural data: k = 50; one β, 0.5 times" in published
-    assert "η = 1 for targets of unit variance, one epoch, one sample per step; features ordered by w. For" in published
+    assert "η = 1 for targets of unit variance, one epoch, one sample per step; features ordered by w. " in published
 
 
 def test_every_citation_is_in_the_bibliography():
