@@ -8,7 +8,7 @@ import numpy as np
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.names import name_method
 from neurofs.comparison.summary import ChannelPart, Dependency, Gap
-from neurofs.comparison.wording import format_number
+from neurofs.comparison.wording import format_estimate, format_number
 from neurofs.ground.errors import printable
 from neurofs.report.captions import count_of, write_caption
 from neurofs.report.palette import BLUE, MUTED, VERMILION
@@ -35,14 +35,13 @@ def tell_gap(gap: Gap | None, score: str) -> str:
     if gap is None:
         return "Sets against single features: the run has no selector of one of the two kinds."
     name = {"r2": "R²", "accuracy": "accuracy"}[score]
-    mean, low, high = gap.difference.mean, gap.difference.low, gap.difference.high
-    interval = f" (95 % interval {low:.3f} to {high:.3f})" if low is not None and high is not None else ""
+    mean = gap.difference.mean
     sure = gap.p is not None and gap.p < 0.05 and mean is not None
     verdict = "no clear difference" if not sure else "sets are better" if mean > 0 else "single features are better"  # type: ignore[operator]
     return (
         f"Sets against single features: {name_method(gap.together)}, the best selector that judges sets, minus "
-        f"{name_method(gap.alone)}, the best that judges one feature at a time, is {format_number(mean, 3)} in {name}"
-        f"{interval}; p = {format_number(gap.p, 3)}, corrected for overlapping folds and "
+        f"{name_method(gap.alone)}, the best that judges one feature at a time, is {format_estimate(gap.difference, 3, 3)} in "
+        f"{name}, with its 95 % interval; p = {format_number(gap.p, 3)}, corrected for overlapping folds and "
         f"{count_of(gap.n_choices, 'choice')}: {verdict}."
     )
 
