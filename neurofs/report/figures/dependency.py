@@ -35,12 +35,12 @@ def tell_gap(gap: Gap | None, score: str) -> str:
     if gap is None:
         return "Sets against single features: the run has no selector of one of the two kinds."
     name = {"r2": "R²", "accuracy": "accuracy"}[score]
-    mean = gap.difference.mean
+    mean, told = gap.difference.mean, format_estimate(gap.difference, 3, 3)
     sure = gap.p is not None and gap.p < 0.05 and mean is not None
     verdict = "no clear difference" if not sure else "sets are better" if mean > 0 else "single features are better"  # type: ignore[operator]
     return (
         f"Sets against single features: {name_method(gap.together)}, the best selector that judges sets, minus "
-        f"{name_method(gap.alone)}, the best that judges one feature at a time, is {format_estimate(gap.difference, 3, 3)} in "
+        f"{name_method(gap.alone)}, the best that judges one feature at a time, is {told} in "
         f"{name}, with its 95 % interval; p = {format_number(gap.p, 3)}, corrected for overlapping folds and "
         f"{count_of(gap.n_choices, 'choice')}: {verdict}."
     )
