@@ -114,10 +114,11 @@ def _tell_settings(comparison: Comparison, name: str) -> str:
     if name not in SELECTORS:
         return ""
     kind = SELECTORS[name]
-    told = [f"was run {text}"] if (text := kind(**find_settings(comparison.config, name)).describe()) else []
+    text = kind(**find_settings(comparison.config, name)).describe()
+    told = [f"{name_method(name)} was run {text}."] if text else []
     if comparison.summary.session.classes and kind.target == "continuous":
-        told.append("was given one 0/1 column per class as target")
-    return f"{name_method(name)} {' and '.join(told)}." if told else ""
+        told.append(f"The target of {name_method(name)} was one 0/1 column per class.")
+    return " ".join(told)
 
 
 def _tell_exclusion(comparison: Comparison, names: list[str]) -> str:

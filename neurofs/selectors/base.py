@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -51,6 +51,7 @@ class Selector(Method, SelectorMixin, BaseEstimator):
         `n_features_to_select` counts groups.
     """
 
+    published_settings: ClassVar[dict[str, Any]] = {}  # those that are other than the defaults
     is_metric = False  # whether the weights are the w of a distance, d_w(x, x') = Σ w² (x − x')²
 
     n_features_to_select: Any = None
@@ -70,15 +71,18 @@ class Selector(Method, SelectorMixin, BaseEstimator):
         return self
 
     def describe(self) -> str:
-        """Return the settings that are not the defaults, in words for a methods text; empty if all are.
+        """Return the settings that are neither published nor default, in words for a methods text; empty if all are.
 
-        >>> from neurofs.selectors import SKS
+        >>> from neurofs.selectors import SKS, GFlip
         >>> SKS().describe(), SKS(n_neighbors=50).describe()
         ('', 'with n_neighbors = 50')
+        >>> GFlip().describe()
+        'with n_starts = 2 (1 in the source), start = by turns (empty in the source)'
         """
-        usual = type(self)().get_params()
+        usual = {**type(self)().get_params(), **self.published_settings}
         changed = {name: value for name, value in self.get_params().items() if repr(value) != repr(usual[name])}
-        shown = [f"{name} = {value}" for name, value in changed.items() if name not in UNTOLD]
+        source = {name: f" ({value} in the source)" for name, value in self.published_settings.items()}
+        shown = [f"{name} = {value}{source.get(name, '')}" for name, value in changed.items() if name not in UNTOLD]
         return f"with {', '.join(shown)}" if shown else ""
 
     def _rank(self, importance: np.ndarray, feature_groups: FeatureGroups) -> None:

@@ -8,7 +8,7 @@ and what is of its trial are left out. After Gilad-Bachrach, Navot and Tishby (I
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -152,6 +152,8 @@ class Simba(_MarginSelector):
     is_metric = True
     cost = "m² N per start and epoch"
 
+    published_settings: ClassVar[dict[str, Any]] = {"step_size": 1.0}
+
     n_epochs: int = 1
     n_starts: int = 5
     step_size: Any = "auto"
@@ -269,6 +271,8 @@ class GFlip(SetSelector, _MarginSelector):
     name, label = "gflip", "G-flip"
     color, marker = "magenta", "<"
     cost = "m² N per pass; m² memory"
+
+    published_settings: ClassVar[dict[str, Any]] = {"n_starts": 1, "start": "empty"}
 
     n_starts: int = 2
     max_passes: int = MOST_PASSES
