@@ -16,7 +16,7 @@ from neurofs.experiments.reproduce.claims import Claim, make_claim
 from neurofs.experiments.reproduce.figures import add_legends, make_axes
 from neurofs.experiments.reproduce.tables import Progress, track
 
-MINUTES, OURS = 10, True
+MINUTES, OURS = 15, True
 SHIFTS = 20
 
 

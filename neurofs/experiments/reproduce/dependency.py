@@ -29,7 +29,7 @@ from neurofs.recordings.recording import Recording
 from neurofs.recordings.simulate import simulate_session
 from neurofs.report.palette import INK
 
-MINUTES, OURS = 4, True
+MINUTES, OURS = 3, True
 KINDS = ("pairs", "no pairs", "noise")
 N_TRIALS, N_ELECTRODES = 210, 16
 FIRST_SEED = 500  # other days than those on which the statistic was chosen

@@ -31,7 +31,7 @@ from neurofs.selectors.c45 import DecisionTree
 from neurofs.selectors.fringe import Fringe
 from neurofs.selectors.trees import split_rows
 
-MINUTES = 6
+MINUTES = 9
 NOISE = (0, 10, 20, 30, 40, 50)
 NAMES = "abcdef"
 FOLDS = {"myd": (10, 10), "real": (5, 3)}  # outer, in which errors are measured, and inner

@@ -49,7 +49,7 @@ from neurofs.selectors.meta import describe_features
 from neurofs.selectors.mufasa import draw_near, search_points
 from neurofs.selectors.targets import standardize
 
-MINUTES, OURS = 3, True
+MINUTES, OURS = 1, True
 J, ALPHA = 50, 100.0
 NEAR = 0.5  # standard deviation around a point in which channels are drawn, in those of the channels
 BUDGETS = (2, 4, 8, 16)

@@ -39,7 +39,7 @@ from neurofs.selectors.budget import rank_per_cost, spend
 from neurofs.selectors.filters import mutual_information
 from neurofs.selectors.mufasa import search_points
 
-MINUTES = 4
+MINUTES = 3
 SIDE, J = 8, 50
 MAX_INPUTS, MAX_SHIFT = 8, 3
 N_POOL, N_NEAR = 4000, 400  # sets of pixels drawn beforehand, and how many around a scatter are alike to us

@@ -29,7 +29,7 @@ from neurofs.selectors.kernel_rgs import KernelRGS
 from neurofs.selectors.rgs import RGS
 from neurofs.selectors.search import ForwardSelection
 
-MINUTES = 6
+MINUTES = 12
 SIZES = (20, 40, 60, 80, 100)
 N_FEATURES, NOISE = 50, 1 / 7
 

@@ -23,7 +23,7 @@ from neurofs.experiments.reproduce.claims import Claim, make_claim
 from neurofs.experiments.reproduce.figures import add_legends, make_axes
 from neurofs.experiments.reproduce.tables import Progress, align, choose, track
 
-MINUTES = 2
+MINUTES = 1
 N_FEATURES, M = 1000, 16  # of the simulations
 SVM_SIZES, SVM_ROWS, SVM_C = (1, 2, 3, 5, 8, 13, 22, 36, 60, 100, 200, 400, 1000), (16, 100, 225), 1e-4
 DEGREES, POLY_ROWS, POLY_C = (1, 2, 3, 4, 5, 6), 20, (SVM_C, 1.0)  # figure 2.4

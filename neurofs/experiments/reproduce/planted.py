@@ -24,7 +24,7 @@ from neurofs.selectors.filters import CorrCoef
 from neurofs.selectors.kernel_rgs import KernelRGS
 from neurofs.selectors.rgs import RGS
 
-MINUTES, OURS = 2, True
+MINUTES, OURS = 3, True
 N_SAMPLES, N_FEATURES, N_RELEVANT, MEAN = 2000, 640, 20, 0.3
 
 

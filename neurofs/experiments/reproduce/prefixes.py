@@ -22,7 +22,7 @@ from neurofs.report.palette import find_key
 from neurofs.selectors.filters import SKS, CorrCoef, InfoGain
 from neurofs.selectors.rgs import RGS
 
-MINUTES = 2
+MINUTES = 4
 PUBLISHED, WEIGHTED = "rgs, published", "rgs, published, with weights"
 LINES = {"": "-", " published": "-", " published, with weights": "--", " ours": "-.", " ours, with weights": ":"}
 SIZES, K, BETA = (20, 50, 100, 200, 400), 50, 0.5

@@ -30,7 +30,7 @@ from neurofs.selectors import Simba
 from neurofs.selectors.margin import Climb, evaluate_margins, find_margins
 from neurofs.selectors.relief import nearest_hits_and_misses
 
-MINUTES = 2
+MINUTES = 4
 N_SAMPLES, N_FEATURES, N_RELEVANT = 1000, 10, 3
 STEPS = np.unique(np.concatenate([[0, 1, 2, 5, 10], np.arange(25, N_SAMPLES + 1, 25)]))
 
