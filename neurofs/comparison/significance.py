@@ -36,7 +36,7 @@ from neurofs.features.samples import Samples
 
 Q = 0.10  # expected share of false channels among those reported
 N_SHIFTS = 300  # for tuned channels
-N_SHIFTS_ADDS = 60
+N_SHIFTS_ADDS, FEWEST_SHIFTS = 60, 20  # for channels that add something, up to 100 channels and with very many
 MOST_WINDOWS = 10  # sums of neighboring lags of a channel
 MOST_WINDOWS_ADDS = 4
 MOST_FEATURES = 2000  # of all channels together
@@ -133,10 +133,15 @@ def find_channels(
     left = remove(given, _standardize(targets))
     return Significance(
         ask_tuned(samples, left, given, plan_shifts(stretches, by_trial, targets, N_SHIFTS, seed)),
-        ask_adds(samples, left, given, plan_shifts(stretches, by_trial, targets, N_SHIFTS_ADDS, seed)),
+        ask_adds(samples, left, given, plan_shifts(stretches, by_trial, targets, _count_shifts(samples), seed)),
         find_profiles(samples, left, given, _make_blocks(stretches, by_trial), seed),
         2 * len(stretches) / n_slow,
     )
+
+
+def _count_shifts(samples: Samples) -> int:
+    """Return how many shifts are made for *adds*; all channels are compared with those of all, so many need few."""
+    return max(FEWEST_SHIFTS, min(N_SHIFTS_ADDS, 100 * N_SHIFTS_ADDS // samples.n_channels))
 
 
 def add_norm(values: np.ndarray) -> np.ndarray:
