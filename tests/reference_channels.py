@@ -33,7 +33,7 @@ def adds(windows, others, targets, given, rows):
 
 
 def p_values(strength, near):
-    """The place of each channel, (channels, 1 + shifts), among all shifts of all channels, each judged by the others."""
+    """The place of each channel (channels, 1 + shifts) among all shifts of all channels, each judged by the others."""
     roots = np.cbrt(strength)
     z, null = [], []
     for row in roots:

@@ -312,9 +312,9 @@ def count_windows(samples: Samples) -> int:
 class _Others:
     """All channels, and projections off all but one.
 
-    With P the inverse of the Gram matrix of all windows E, of length 1, the windows of channel c without what all others
-    tell of them are E P_c P_cc⁻¹, and their Gram matrix is P_cc⁻¹. A projection off all others is one off all channels
-    (`basis`), to which these windows, made orthonormal (`own`), are added again.
+    With P the inverse of the Gram matrix of all windows E, of length 1, the windows of channel c without what all
+    others tell of them are E P_c P_cc⁻¹, and their Gram matrix is P_cc⁻¹. A projection off all others is one off all
+    channels (`basis`), to which these windows, made orthonormal (`own`), are added again.
     """
 
     def __init__(self, windows: np.ndarray, targets: np.ndarray, given: np.ndarray) -> None:

@@ -93,15 +93,15 @@ def count(
     trial: np.ndarray | None = None,
     outputs: slice = slice(None),
 ) -> Session:
-    """Draw counts of channels of which the first `n_tuned` follow the target; `more` (bins, channels) adds to log rates.
+    """Draw counts of channels of which the first `n_tuned` follow the target.
 
-    Spikes precede the target: at bin t the rate follows the target a few bins after t.
+    `more` (bins, channels) is added to log rates. Spikes precede the target: at bin t the rate follows the target a few bins after t.
     """
     tuned = np.arange(N_CHANNELS) < n_tuned
     parts = target[:, outputs]
     angle = rng.uniform(0, 2 * np.pi, N_CHANNELS)
     directions = np.vstack([np.cos(angle), np.sin(angle)]) if parts.shape[1] == 2 else np.ones((1, N_CHANNELS))
-    gains = np.exp(rng.uniform(*np.log(GAINS), N_CHANNELS)) * tuned
+    gains = np.exp(rng.uniform(np.log(GAINS[0]), np.log(GAINS[1]), N_CHANNELS)) * tuned
     drive = (parts @ directions) * gains
     lags = rng.integers(0, N_LAGS - 2, N_CHANNELS)
     for channel, lag in enumerate(lags):
