@@ -26,6 +26,7 @@ from neurofs.comparison.summary import (
     AuditedFold,
     Band,
     BestSize,
+    ChannelTests,
     Confusion,
     Curve,
     Dependency,
@@ -63,6 +64,7 @@ def summarize(
     predictions: xr.Dataset,
     null_rows: list[dict[str, Any]],
     provenance: Provenance,
+    channels: ChannelTests | None = None,
     dependency: Dependency | None = None,
 ) -> Summary:
     """Return the summary of a comparison."""
@@ -83,6 +85,7 @@ def summarize(
         few_channels=_describe_few_channels(weights),
         null=list(_describe_null(problem, null_rows, tensor.attrs["bin_width"])),
         confusion=_count_confusion(problem, predictions, methods[0].method),
+        channels=channels,
         dependency=dependency,
         provenance=provenance,
     )

@@ -4,7 +4,17 @@ from collections.abc import Iterator
 
 from neurofs.comparison.names import name_method
 from neurofs.comparison.problem import KERNEL, SPARSE
-from neurofs.comparison.summary import Estimate, Findings, Headline, MethodScores, Number, Numbers, PairedTest, Summary
+from neurofs.comparison.summary import (
+    ChannelTests,
+    Estimate,
+    Findings,
+    Headline,
+    MethodScores,
+    Number,
+    Numbers,
+    PairedTest,
+    Summary,
+)
 from neurofs.comparison.wording import SCORE_NAMES, format_estimate, format_number, format_p, format_percent
 from neurofs.ground.errors import printable
 
@@ -60,7 +70,28 @@ def _sentences(summary: Findings, numbers: Numbers, best: MethodScores) -> Itera
     yield _compare_with_rival(numbers, best)
     if numbers.chance:
         yield judge_chance(max(one.p for one in summary.null), len(summary.null[0].values))
+    yield from tell_channels(summary.channels)
     yield from _describe_few_channels(summary)
+
+
+def tell_channels(tests: ChannelTests | None) -> Iterator[str]:
+    """Say how many channels are tuned, how many add something, and at which lags tuned channels tell most."""
+    if tests is None:
+        return
+    n, rate = len(tests.channels), f"false discovery rate {100 * tests.false_discovery_rate:g} %"
+    adds = {None: "", 0: "; none adds something that no other has", 1: "; 1 adds something that no other has"}.get(
+        tests.n_adds, f"; {tests.n_adds} add something that no other has"
+    )
+    text = f"{tests.n_tuned} of {n} channels {'is' if tests.n_tuned == 1 else 'are'} tuned ({rate}){adds}"
+    yield f"{text}{tell_lags(tests)}."
+
+
+def tell_lags(tests: ChannelTests) -> str:
+    """Say at which lags tuned channels tell most, in milliseconds; nothing if there is no choice of lags."""
+    if tests.lag_range is None or tests.n_windows < 2:
+        return ""
+    low, high = (f"{1000 * lag:.0f}" for lag in tests.lag_range)
+    return f"; most informative lag{f' {low} ms' if low == high else f's {low} to {high} ms'}"
 
 
 def _describe_reference(summary: Findings, numbers: Numbers) -> str:

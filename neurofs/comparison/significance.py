@@ -95,13 +95,16 @@ class Profiles:
 class Significance:
     """Both answers and the profiles. `adds` is None if there are too few samples for so many channels.
 
-    `cutoff` is the shortest period of slow time, in rows.
+    `cutoff` is the shortest period of slow time, in rows; `n_windows` and `n_windows_adds` say into how many sums the
+    lags of a channel were put for the two questions.
     """
 
     tuned: Answer
     adds: Answer | None
     profiles: Profiles
     cutoff: float
+    n_windows: int
+    n_windows_adds: int
 
 
 def find_channels(
@@ -136,6 +139,8 @@ def find_channels(
         ask_adds(samples, left, given, plan_shifts(stretches, by_trial, targets, _count_shifts(samples), seed)),
         find_profiles(samples, left, given, _make_blocks(stretches, by_trial), seed),
         2 * len(stretches) / n_slow,
+        min(MOST_WINDOWS, samples.n_lags),
+        count_windows(samples),
     )
 
 
@@ -199,13 +204,14 @@ def measure_by_others(values: np.ndarray, n_near: int) -> np.ndarray:
     True
     """
     n = values.shape[1]
-    width = 2 * min(n_near, (n - 3) // 2) + 1
+    width = 2 * max(0, min(n_near, (n - 3) // 2)) + 1
     around = np.arange(-(width // 2), width // 2 + 1)
     near = (np.arange(n)[:, None] + around) % n
     values = values - values.mean(axis=1, keepdims=True)
     total, squares = values.sum(axis=1, keepdims=True), (values**2).sum(axis=1, keepdims=True)
-    mean = (total - values[:, near].sum(axis=2)) / (n - width)
-    variance = (squares - (values**2)[:, near].sum(axis=2)) / (n - width) - mean**2
+    n_others = max(n - width, 1)
+    mean = (total - values[:, near].sum(axis=2)) / n_others
+    variance = (squares - (values**2)[:, near].sum(axis=2)) / n_others - mean**2
     return np.asarray((values - mean) / np.sqrt(np.maximum(variance, 1e-18)))
 
 

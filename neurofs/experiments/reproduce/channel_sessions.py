@@ -95,7 +95,8 @@ def count(
 ) -> Session:
     """Draw counts of channels of which the first `n_tuned` follow the target.
 
-    `more` (bins, channels) is added to log rates. Spikes precede the target: at bin t the rate follows the target a few bins after t.
+    `more` (bins, channels) is added to log rates. Spikes precede the target: the rate of bin t follows the target a few
+    bins later.
     """
     tuned = np.arange(N_CHANNELS) < n_tuned
     parts = target[:, outputs]
