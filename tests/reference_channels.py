@@ -25,10 +25,10 @@ def tuned(windows, targets, given, rows):
     return np.array([pillai(X, project_off(given, left[at])) for at in rows])
 
 
-def adds(windows, others, targets, given, rows):
-    """V given all others too, with the channel's windows, free of what is given, taken from other rows."""
+def adds(windows, others, targets, given, rows, before):
+    """V given all others too, with the channel's windows, free of the columns `before`, taken from other rows."""
     all_given = np.column_stack([given, others])
-    own, left = project_off(given, windows), project_off(all_given, targets)
+    own, left = project_off(before, windows), project_off(all_given, targets)
     return np.array([pillai(project_off(all_given, own[at]), left) for at in rows])
 
 
