@@ -20,9 +20,9 @@ from neurofs.report.feature_maps import count_channels, describe_channels, find_
 from neurofs.report.figures.dependency import draw_pairs, draw_unique, tell_gap, tell_pairs
 from neurofs.report.figures.maps import draw_lags, draw_positions, draw_top_maps, draw_weight_maps
 from neurofs.report.figures.scores import (
+    draw_chance,
     draw_confusion,
     draw_curves,
-    draw_null,
     draw_stability,
     draw_weighting,
     draw_wins,
@@ -49,7 +49,7 @@ PICTURES: tuple[Callable[[Comparison], Picture | None], ...] = (
     draw_pairs,
     draw_unique,
     draw_stability,
-    draw_null,
+    draw_chance,
     draw_confusion,
     draw_rates,
     draw_trials,
@@ -153,7 +153,7 @@ def _features(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     yield _note(
         "Every method at its own choice of n (the median over folds is shown), made inside the training "
         "part. Weighted: folds in which the choice was to weigh distances. p and lost folds compare with "
-        f"{name_method(comparison.summary.reference)}, on the same folds."
+        f"{name_method(comparison.summary.main)}, on the same folds."
     )
     yield from _note_failed(comparison)
 
@@ -284,8 +284,8 @@ def _trust(comparison: Comparison, draw: Draw) -> Iterator[Block]:
         draw,
         "No stability: it takes two folds or more, and a selector that leaves features out.",
     )
-    missing = "No null control was run (n_shifts = 0): chance is not known. Do not publish the scores without it."
-    yield _picture(draw_null(comparison), draw, missing)
+    missing = "Chance is not tested: test and training samples of these folds mix in time. Do not publish the scores."
+    yield _picture(draw_chance(comparison), draw, missing)
     if comparison.summary.score == "accuracy":
         yield _picture(draw_confusion(comparison), draw, "No confusion matrix.")
     rows = [(f.repeat, f.fold, f.n_train, f.n_test, f.n_overlaps) for f in comparison.summary.audit.folds]

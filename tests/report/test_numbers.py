@@ -73,9 +73,9 @@ def test_the_numbers_of_three_figures_are_those_of_the_run(demo_run, open_page):
     for row in rows:
         w = wins[row["rival"]]
         assert float(row["share"]) == w["share"][w["n"].index(int(row["n"]))]
-    for row, null in zip(read_table(page, "#numbers-null"), summary["null"], strict=True):
-        assert [float(row[k]) for k in ("real r2", "chance (mean of shifts)", "p")] == [
-            null[k] for k in ("real", "chance", "p")
+    for row, test in zip(read_table(page, "#numbers-chance"), summary["chance"], strict=True):
+        assert [float(row[k]) for k in ("no shift", "mean of shifts", "p (corrected)")] == [
+            test[k] for k in ("real", "mean", "p_corrected")
         ]
 
 
