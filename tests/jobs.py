@@ -54,6 +54,13 @@ def fill(shared, n_bytes):
     return float(np.ones(n_bytes // 8).sum())
 
 
+def work(shared, seconds):
+    """Take so much time of the processor."""
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
 def read_environment(shared, name):
     return os.environ.get(name)
 

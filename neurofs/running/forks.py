@@ -20,7 +20,6 @@ import atexit
 import importlib
 import json
 import os
-import select
 import signal
 import socket
 import subprocess
@@ -56,30 +55,51 @@ class Forked:
         """End the child at once, if it runs; its minder keeps its number from being given to another process."""
         with self._lock:
             if self._look() is None:
-                with suppress(ProcessLookupError):
-                    os.kill(self.pid, signal.SIGKILL)
+                self._send_kill()
+
+    def _send_kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
 
     def communicate(self) -> None:
         """Close the pipes, which ends the child if it runs, and wait for its end."""
         with suppress(OSError):
             self.stdin.close()
         self.stdout.close()
-        select.select([self._minder], [], [])
+        _hear(self._minder, socket.MSG_PEEK)
         self.poll()
-        self._minder.close()
+        self._dismiss_minder()
+
+    def _dismiss_minder(self) -> None:
+        """Say that the end of the child is known, and note how much memory it took."""
+        with suppress(OSError), self._minder:
+            self._minder.shutdown(socket.SHUT_WR)
+            _hear(self._minder)
+            _peaks.append(_hear(self._minder) or 0)
 
     def _look(self) -> int | None:
         """Return how the child ended, as its minder says, again to each thread that asks; None if it runs."""
-        if self.returncode is None and select.select([self._minder], [], [], 0)[0]:
-            said = _hear(self._minder, socket.MSG_PEEK)
-            self.returncode = -signal.SIGKILL if said is None else said
+        if self.returncode is None:
+            with suppress(BlockingIOError):
+                said = _hear(self._minder, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+                if said is None:  # the minder is gone: nobody would hear of the child any more
+                    self._send_kill()
+                self.returncode = -signal.SIGKILL if said is None else said
         return self.returncode
+
+
+_peaks: list[int] = []
+
+
+def peak_memory() -> int:
+    """Return the memory of the largest child that was forked for this process and has ended, in bytes."""
+    return 1024 * max(_peaks, default=0)
 
 
 def _hear(minder: socket.socket, flags: int = 0) -> int | None:
     """Return the next number that a minder says, None if it is gone."""
     try:
-        words = minder.recv(N_BYTES, flags | socket.MSG_WAITALL)
+        words = minder.recv(N_BYTES, flags)
     except ConnectionError:
         return None
     return int(words) if words else None
@@ -124,7 +144,7 @@ class Server:
         self._process.wait()
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _servers: dict[Any, Server] = {}
 """The server of this process, by everything that its children inherit: one at most."""
 
@@ -156,8 +176,9 @@ def _describe_place(environment: Mapping[str, str]) -> tuple[Any, ...]:
 @atexit.register
 def close_server() -> None:
     """End the server of this process, if there is one."""
-    while _servers:
-        _servers.popitem()[1].close()
+    with _lock:
+        while _servers:
+            _servers.popitem()[1].close()
 
 
 # The server
@@ -166,11 +187,11 @@ def close_server() -> None:
 def serve_forks(serve: Callable[[int], None]) -> None:
     """Fork a child for each request of the parent, until it goes away; a child calls `serve` with its memory."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # minders that end leave nothing behind
     requests = socket.socket(fileno=int(sys.argv[1]))
     while True:
         request, fds, _, _ = socket.recv_fds(requests, MAX_REQUEST, 4)
         if not request:
+            _reap()
             os._exit(0)
         module, memory = json.loads(request)
         _load(module)
@@ -183,10 +204,20 @@ def serve_forks(serve: Callable[[int], None]) -> None:
     serve(memory)
 
 
+def _reap(*_: Any) -> None:
+    """Take note of minders that ended: they leave nothing behind, and their time counts as ours."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
 def _load(module: str) -> None:
     """Import what a child will need; a library that started a thread makes forks unsafe, and ends the server."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # a library may wait for children of its own
     if module:
         importlib.import_module(module)
+    signal.signal(signal.SIGCHLD, _reap)
+    _reap()
     if len(os.listdir("/proc/self/task")) > 1:
         os._exit(1)
 
@@ -209,7 +240,7 @@ def _mind(fds: list[int]) -> None:
         assert end is not None
         parent.sendall(b"%16d" % (end.si_status if end.si_code == os.CLD_EXITED else -end.si_status))
         parent.recv(1)
-    os.waitpid(pid, 0)
+        parent.sendall(b"%16d" % os.wait4(pid, 0)[2].ru_maxrss)
     os._exit(0)
 
 

@@ -24,6 +24,7 @@ from neurofs.recordings.demo import demo_path
 from neurofs.report.page import write_report
 from neurofs.running.events import write_log
 from neurofs.running.executors import Executor, Serial
+from neurofs.running.forks import peak_memory
 from neurofs.running.lock import hold_folder
 from neurofs.running.worker import Failure
 
@@ -106,7 +107,8 @@ def finish_run(
 ) -> Comparison:
     """Put the results of all tasks together, and write the files of the run folder and its report."""
     provenance = describe_provenance(prepared.options, prepared.recording, command, seconds)
-    comparison = finish(prepared, results, provenance)
+    memory = max(provenance.peak_memory, peak_memory())
+    comparison = finish(prepared, results, provenance.model_copy(update={"peak_memory": memory}))
     save(comparison, folder)
     write_report(folder)
     return comparison

@@ -14,8 +14,14 @@ import pytest
 from batches import wait_for
 
 import neurofs.running.forks
-from neurofs.running.forks import Forked, close_server, fork_child
+from neurofs.ground.config import RunOptions
+from neurofs.recordings.simulate import simulate_session
+from neurofs.recordings.writers import write
+from neurofs.running.forks import Forked, close_server, fork_child, peak_memory
+from neurofs.running.session import decode
 from neurofs.running.worker import _SERVE_FORKS, SINGLE_THREAD, Failure, Shared, Worker
+
+QUICK = {"decoder": ("knn",), "n_splits": 2, "sizes": (1, 4), "n_neighbors": 5, "beta": 0.5, "n_shifts": 0}
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="children are forked on Linux only")
 
@@ -140,6 +146,33 @@ def test_children_that_ended_leave_nothing_behind():
         call(worker, jobs.wait)
         assert len(list_descendants(os.getpid())) >= 3
     wait_for(lambda: list(list_descendants(find_server())) == [])
+
+
+def test_the_memory_of_the_largest_child_is_known(monkeypatch):
+    monkeypatch.setattr(neurofs.running.forks, "_peaks", [])
+    assert peak_memory() == 0
+    for n_bytes in (2**28, 8):
+        with closing(Worker()) as worker:
+            call(worker, jobs.fill, n_bytes)
+    assert 2**28 < peak_memory() < 2**29
+
+
+def test_a_run_says_what_its_largest_child_took(tmp_path, monkeypatch):
+    monkeypatch.setattr(neurofs.running.forks, "_peaks", [2**32])
+    file = write(simulate_session(12, n_electrodes=2, random_state=1), tmp_path / "day.npz")
+    options = RunOptions(file=str(file), target="hand_velocity:x", n_lags=2, selectors=("corrcoef",), **QUICK)
+    assert decode(options, tmp_path / "run").summary.provenance.peak_memory == 2**42
+
+
+def test_the_time_of_children_counts_as_that_of_the_command():
+    """As `time` tells it: the server takes note of its children, and this process of the server."""
+    close_server()
+    before = sum(os.times()[2:4])
+    with closing(Worker()) as worker:
+        call(worker, jobs.work, 0.5)
+    wait_for(lambda: list(list_descendants(find_server())) == [])
+    close_server()
+    assert sum(os.times()[2:4]) - before >= 0.5
 
 
 def test_a_child_whose_minder_was_killed_counts_as_dead(worker):
