@@ -249,5 +249,5 @@ def _take(streams: list[int]) -> None:
     for number, fd in enumerate(streams):
         os.dup2(fd, number)
         os.close(fd)
-    if "numpy" in sys.modules:
-        sys.modules["numpy"].random.seed()  # else the unseeded draws of all children would be the same
+    if "numpy.random" in sys.modules:
+        sys.modules["numpy.random"].seed()  # else the unseeded draws of all children would be the same
