@@ -223,7 +223,7 @@ def _load(module: str) -> None:
 
 
 def _mind(fds: list[int]) -> None:
-    """Fork the child, in which this returns; say its number, and how it ended, and be there until the parent knows."""
+    """Fork the child, in which this returns, and tell the parent about it."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     *streams, minder = fds
     pid = os.fork()
@@ -233,15 +233,19 @@ def _mind(fds: list[int]) -> None:
         return
     for fd in streams:
         os.close(fd)
-    parent = socket.socket(fileno=minder)
     with suppress(ConnectionError):
-        parent.sendall(b"%16d" % pid)
-        end = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-        assert end is not None
-        parent.sendall(b"%16d" % (end.si_status if end.si_code == os.CLD_EXITED else -end.si_status))
-        parent.recv(1)
-        parent.sendall(b"%16d" % os.wait4(pid, 0)[2].ru_maxrss)
+        _tell(socket.socket(fileno=minder), pid)
     os._exit(0)
+
+
+def _tell(parent: socket.socket, pid: int) -> None:
+    """Say the number of a child, how it ended and, once the parent knows that, how much memory it took."""
+    parent.sendall(b"%16d" % pid)
+    end = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)  # its number stays its own
+    assert end is not None
+    parent.sendall(b"%16d" % (end.si_status if end.si_code == os.CLD_EXITED else -end.si_status))
+    parent.recv(1)
+    parent.sendall(b"%16d" % os.wait4(pid, 0)[2].ru_maxrss)
 
 
 def _take(streams: list[int]) -> None:
