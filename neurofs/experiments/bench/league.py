@@ -108,7 +108,7 @@ ROWS: dict[str, Entry] = {
     "kNN on best n by correlation": Entry(lambda p, seed: CorrelationKNN()),
     "ridge": Entry(lambda p, seed: Ridge()),
     "Wiener cascade": Entry(lambda p, seed: WienerCascade()),
-    "Kalman": Entry(lambda p, seed: Kalman(n_newest=p.n_channels)),
+    "Kalman": Entry(lambda p, seed: Kalman()),
 }
 OURS = ("RGS + soft kNN", "RGS + local-linear", "RGS + kernel ridge")
 AVERAGES: dict[str, tuple[str, ...]] = {
