@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from neurofs.comparison.coverage import describe_coverage
 from neurofs.comparison.headline import write_headline
 from neurofs.comparison.problem import Problem
 from neurofs.comparison.scores import RANGES, SCORES, find_variance
@@ -81,6 +82,7 @@ def summarize(
         best_n=list(digest.best_sizes()),
         stability=list(_describe_stability(problem, weights)),
         few_channels=_describe_few_channels(weights),
+        coverage=describe_coverage(predictions),
         null=list(_describe_null(problem, null_rows, tensor.attrs["bin_width"])),
         confusion=_count_confusion(problem, predictions, methods[0].method),
         dependency=dependency,

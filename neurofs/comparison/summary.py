@@ -169,6 +169,17 @@ class FewChannels(_Part):
     channels: list[KeptChannel]
 
 
+class Coverage(_Part):
+    """How often the 95 % intervals of a method hold the truth, over all outputs and repeats."""
+
+    method: str
+    mean: float = Field(description="Share of samples, on average.")
+    by_size: Values = Field(
+        description="The same by fifths of the samples, from those nearest to the mean of their output to the farthest."
+    )
+    half_width: float = Field(description="Mean half of an interval, in standard deviations of the output.")
+
+
 class Null(_Part):
     """The score at targets shifted against the spikes, of one output."""
 
@@ -365,6 +376,7 @@ class Findings(_Part):
     best_n: list[BestSize]
     stability: list[Stability]
     few_channels: FewChannels | None = Field(description="Null if it was not asked how many channels suffice.")
+    coverage: list[Coverage] = Field([], description="Of the methods that predict intervals.")
     null: list[Null] = Field(description="The null control; empty if it was not run.")
     confusion: Confusion | None = Field(description="Null if the target has no classes.")
     dependency: Dependency | None = Field(

@@ -21,10 +21,11 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
+from neurofs.comparison.coverage import holds
 from neurofs.comparison.scores import r_squared
 from neurofs.decoders.base import Part, Rehearsal, TunedDecoder
 from neurofs.decoders.kalman import Kalman
-from neurofs.decoders.kernel_rgs import NORMAL_95, KernelRGSDecoder
+from neurofs.decoders.kernel_rgs import KernelRGSDecoder
 from neurofs.decoders.kernel_ridge import KernelRidgeMetric
 from neurofs.decoders.libraries import MLP, SVR, GradientBoosting
 from neurofs.decoders.linear import Ridge, WienerCascade
@@ -331,7 +332,7 @@ def coverage(truth: np.ndarray, predicted: np.ndarray, deviations: Any) -> np.nd
     >>> coverage(np.zeros((2, 1)), np.array([[1.0], [3.0]]), np.ones((2, 1)))
     array([0.5])
     """
-    inside = np.abs(truth - predicted) <= NORMAL_95 * deviations
+    inside = holds(truth, predicted, deviations)
     return inside.mean(axis=0) if np.isfinite(deviations).all() else np.full(truth.shape[1], np.nan)
 
 
