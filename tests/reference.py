@@ -179,3 +179,10 @@ def kalman_state(y, stretches, forgetting):
             total[t] = sum(forgetting ** (t - s) * y[s] for s in range(rows[0], t + 1))
             change[t] = y[max(t, rows[0] + 1)] - y[max(t, rows[0] + 1) - 1]
     return np.hstack([y, total, change])
+
+
+def local_ratio(x, rows, ratios, k, own=None):
+    """The mean of the ratios of the k rows nearest to x; rows of the mask `own` are no neighbors."""
+    others = np.arange(len(rows)) if own is None else np.flatnonzero(~own)
+    d = [((x - rows[j]) ** 2).sum() for j in others]
+    return ratios[others[np.argsort(d)[:k]]].mean(axis=0)

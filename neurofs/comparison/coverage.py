@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from neurofs.comparison.summary import Coverage
-from neurofs.decoders.kernel_rgs import NORMAL_95
+from neurofs.decoders.spread import NORMAL_95
 
 N_PARTS = 5
 
@@ -52,9 +52,7 @@ def _describe(method: str, truth: np.ndarray, mean: np.ndarray, deviation: np.nd
     shares = [_mean(inside[known & (part == p)]) for p in range(N_PARTS)]
     scale = truth.std(axis=1, keepdims=True)
     relative = NORMAL_95 * deviation / np.where(scale > 0, scale, 1.0)
-    return Coverage(
-        method=method, mean=_mean(inside[known]), by_size=shares, half_width=float(relative[known].mean())
-    )
+    return Coverage(method=method, mean=_mean(inside[known]), by_size=shares, half_width=float(relative[known].mean()))
 
 
 def _mean(inside: np.ndarray) -> float:
