@@ -73,7 +73,7 @@ def summarize(
         score=digest.score,
         reference=problem.reference,
         session=_describe_session(recording, tensor, problem),
-        audit=_describe_audit(problem),
+        audit=_describe_audit(problem, tensor),
         methods=methods,
         tests=digest.tests(),
         curves=list(digest.curves()),
@@ -261,7 +261,7 @@ NULL_ROWS = 60
 """Samples at each end, a fifth of the session, below which shifts are too short to be trusted."""
 
 
-def _describe_audit(problem: Problem) -> Audit:
+def _describe_audit(problem: Problem, tensor: xr.Dataset) -> Audit:
     folds = [
         AuditedFold(
             repeat=fold.repeat,
@@ -273,7 +273,8 @@ def _describe_audit(problem: Problem) -> Audit:
         for fold in problem.folds
     ]
     n_overlaps = sum(fold.n_overlaps for fold in folds)
-    return Audit(passed=n_overlaps == 0, n_overlaps=n_overlaps, folds=folds)
+    span = tensor.attrs["target_span"]
+    return Audit(passed=n_overlaps == 0, n_overlaps=n_overlaps, target_span=span, folds=folds)
 
 
 def _describe_stability(problem: Problem, weights: xr.Dataset) -> Iterator[Stability]:

@@ -319,7 +319,7 @@ class SessionFacts(_Part):
 
 
 class AuditedFold(_Part):
-    """One fold, and how many of its training windows overlap a test window."""
+    """One fold, and how many pairs of a training and a test sample share raw data: spikes, or target."""
 
     repeat: int
     fold: int
@@ -333,6 +333,7 @@ class Audit(_Part):
 
     passed: bool
     n_overlaps: int
+    target_span: int = Field(1, description="Bins from which on two targets were made of different raw samples.")
     folds: list[AuditedFold]
 
 
