@@ -20,7 +20,7 @@ from scipy.signal import savgol_filter
 
 from neurofs.features.grid import Grid
 from neurofs.ground.errors import UsageError, printable, quoted
-from neurofs.recordings.recording import Recording, Series
+from neurofs.recordings.recording import TICK, Recording, Series
 
 MAX_CLASSES = 50
 """Values up to which a column of the trials counts as a condition."""
@@ -116,11 +116,18 @@ def _is_even(series: Series) -> bool:
 
 
 def _stretches(series: Series, trials: np.ndarray) -> list[slice]:
-    """Cut the samples where time jumps by more than 1.5 intervals and where a trial begins or ends."""
+    """Cut the samples where time jumps by more than 1.5 intervals and where a trial begins or ends.
+
+    Times are compared in whole ticks, as bins are: a sample at 1.4999999999999998 s is of the trial from 1.5 s on.
+    """
     jumps = np.flatnonzero(np.diff(series.time) > 1.5 * series.interval) + 1
-    edges = np.searchsorted(series.time, np.asarray(trials, dtype=np.float64).reshape(-1))
+    edges = np.searchsorted(_to_ticks(series.time), _to_ticks(np.asarray(trials, dtype=np.float64).reshape(-1)))
     cuts = np.unique(np.concatenate([[0], jumps, edges, [len(series.time)]])).astype(int)
     return [slice(a, b) for a, b in pairwise(cuts)]
+
+
+def _to_ticks(times: np.ndarray) -> np.ndarray:
+    return np.rint(times / TICK)
 
 
 def _slope(series: Series, part: slice, size: int) -> np.ndarray:

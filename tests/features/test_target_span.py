@@ -89,6 +89,13 @@ def test_nothing_changes_where_windows_reach_as_far(name, n_lags, span):
     assert samples.span == 2 * span
 
 
+def test_a_sample_at_the_edge_of_a_trial_is_of_the_trial_of_its_bin():
+    time = np.nextafter(np.round(0.1 * np.arange(1, 120), 1), 0)  # all a little early, as rounding may have it
+    trials = [(round(a, 1), round(a + 1.2, 1)) for a in np.arange(0, SECONDS, 1.2)]
+    steps = record(time, 100.0 * (np.rint(10 * time) // 12), trials)
+    np.testing.assert_allclose(to_samples(build_tensor(steps, "pos.velocity", n_lags=1)).y, 0, atol=1e-9)
+
+
 def test_smoothed_counts_still_count():
     time = TIMES["10 Hz"]
     tensor = build_tensor(record(time, np.sin(time)), "pos.velocity", n_lags=6, smooth=0.1)
