@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from neurofs.comparison.chance import describe_chance
+from neurofs.comparison.coverage import describe_coverage
 from neurofs.comparison.headline import write_headline
 from neurofs.comparison.problem import KERNEL, SPARSE, Problem
 from neurofs.comparison.scores import RANGES, SCORES, find_variance
@@ -73,7 +74,7 @@ def summarize(
         reference=problem.reference,
         main=digest.main,
         session=_describe_session(recording, tensor, problem),
-        audit=_describe_audit(problem),
+        audit=_describe_audit(problem, tensor),
         methods=methods,
         tests=digest.tests(),
         curves=list(digest.curves()),
@@ -83,6 +84,7 @@ def summarize(
         stability=list(_describe_stability(problem, weights)),
         few_channels=_describe_few_channels(weights, digest, chance),
         chance=chance,
+        coverage=describe_coverage(predictions),
         confusion=_count_confusion(problem, predictions, methods[0].method),
         dependency=dependency,
         provenance=provenance,
@@ -290,7 +292,7 @@ MARGIN = 0.05
 """Loss of the score that counts as none where few channels are to replace all."""
 
 
-def _describe_audit(problem: Problem) -> Audit:
+def _describe_audit(problem: Problem, tensor: xr.Dataset) -> Audit:
     folds = [
         AuditedFold(
             repeat=fold.repeat,
@@ -302,7 +304,8 @@ def _describe_audit(problem: Problem) -> Audit:
         for fold in problem.folds
     ]
     n_overlaps = sum(fold.n_overlaps for fold in folds)
-    return Audit(passed=n_overlaps == 0, n_overlaps=n_overlaps, folds=folds)
+    span = tensor.attrs["target_span"]
+    return Audit(passed=n_overlaps == 0, n_overlaps=n_overlaps, target_span=span, folds=folds)
 
 
 def _describe_stability(problem: Problem, weights: xr.Dataset) -> Iterator[Stability]:

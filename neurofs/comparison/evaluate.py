@@ -265,14 +265,10 @@ def _run_joint(problem: Problem, task: Task, train: Half, test: Half) -> TaskRes
 
 
 def _make_joint(problem: Problem, task: Task) -> tuple[Any, dict[str, Any]]:
-    """Return a decoder of all outputs, and what to say of it; the Kalman filter sees the newest bin alone."""
+    """Return a decoder of all outputs, and what to say of it."""
     name = split_method(task.method)[1]
     kind, n = DECODERS[name], problem.samples.n_features
-    known, settings = kind().get_params(), {}
-    if "random_state" in known:
-        settings["random_state"] = task.seed(problem.options.seed)
-    if "n_newest" in known:
-        settings["n_newest"] = n = problem.samples.n_channels
+    settings = {"random_state": task.seed(problem.options.seed)} if "random_state" in kind().get_params() else {}
     about = {"selector": kind.own_metric or "all", "decoder": kind.own_metric or name}
     return kind(**settings), {**about, "n": n, "weighted": bool(kind.own_metric)}
 

@@ -104,6 +104,7 @@ class Problem:
         classes = tuple(tensor.attrs["classes"])
         options = _spell_out(options, bool(classes))
         trials = trial if _by_trials(options, trial) else None
+        _check_whole(classes, trials)
         _check_amount(tensor, len(samples), trials, options)
         _check_targets(targets, tensor["output"].values, classes)
         make_sizes(options, samples.n_features)
@@ -285,6 +286,15 @@ def _by_trials(options: CompareOptions, trial: np.ndarray) -> bool:
             "score. Use --folds auto, or say --allow-leakage to see how much"
         )
     return has_trials and options.folds != "blocks"
+
+
+def _check_whole(classes: tuple[str, ...], trials: np.ndarray | None) -> None:
+    """Refuse to cut trials where their condition is the target."""
+    if classes and trials is None:
+        raise UsageError(
+            "folds: all bins of a trial have its class, and blocks would put some of them into the training and "
+            "some into the test part. Use --folds trials"
+        )
 
 
 def _check_amount(tensor: xr.Dataset, n_rows: int, trials: np.ndarray | None, options: CompareOptions) -> None:

@@ -176,6 +176,17 @@ class FewChannels(_Part):
     suffice: bool = Field(description="Whether the loss is within the margin (95 %), and decoding beyond chance.")
 
 
+class Coverage(_Part):
+    """How often the 95 % intervals of a method hold the truth, over all outputs and repeats."""
+
+    method: str
+    mean: float = Field(description="Share of samples, on average.")
+    by_size: Values = Field(
+        description="The same by fifths of the samples, from those nearest to the mean of their output to the farthest."
+    )
+    half_width: float = Field(description="Mean half of an interval, in standard deviations of the output.")
+
+
 class Chance(_Part):
     """Whether a method decodes an output beyond chance: how well its predictions agree with the target at other times.
 
@@ -319,7 +330,7 @@ class SessionFacts(_Part):
 
 
 class AuditedFold(_Part):
-    """One fold, and how many of its training windows overlap a test window."""
+    """One fold, and how many pairs of a training and a test sample share raw data: spikes, or target."""
 
     repeat: int
     fold: int
@@ -333,6 +344,7 @@ class Audit(_Part):
 
     passed: bool
     n_overlaps: int
+    target_span: int = Field(1, description="Bins from which on two targets were made of different raw samples.")
     folds: list[AuditedFold]
 
 
@@ -380,6 +392,7 @@ class Findings(_Part):
     best_n: list[BestSize]
     stability: list[Stability]
     few_channels: FewChannels | None = Field(description="Null if it was not asked how many channels suffice.")
+    coverage: list[Coverage] = Field([], description="Of the methods that predict intervals.")
     chance: list[Chance] = Field(description="Of every method and output; empty if folds are not contiguous in time.")
     confusion: Confusion | None = Field(description="Null if the target has no classes.")
     dependency: Dependency | None = Field(

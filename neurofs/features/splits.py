@@ -2,7 +2,9 @@
 
 Lag windows of neighboring bins share most of their raw data and nearly the same target, so a fold is a run of
 whole trials or a contiguous block of time, and training samples that share raw data with a test sample are
-left out. What shares raw data is known from the samples alone: |starts differ| < span (`features.samples`).
+left out. Raw data are the spikes of the window, and the raw samples of the target, of which a derivative takes
+more than those of its bin. What shares them is known from the samples alone: |starts differ| < span
+(`features.samples`).
 `make_folds` gives the folds of a whole comparison, each audited. Repeats cut the session at other borders: a
 permutation of trials or blocks would surround every test sample by training samples close in time, and measure how
 well slow drift can be interpolated.

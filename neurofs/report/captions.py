@@ -44,7 +44,7 @@ def name_output(output: Output) -> str:
 TRACES = {
     "values": ("Good decoding follows peaks and their height; a decoder that knows little stays near the mean."),
     "classes": "Good decoding stays on the true class within a trial.",
-    "band": " The band is one standard deviation of the predictive distribution.",
+    "band": " The band is one standard deviation; 1.96 of them are made to hold 95 % of samples, on average.",
 }
 PATHS = {"velocity": "of summed velocity, from the first decoded bin of the trial", "position": "of the two outputs"}
 CURVE_WORDS = {

@@ -3,6 +3,7 @@
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.names import name_method, split_method
 from neurofs.comparison.problem import find_settings
+from neurofs.comparison.summary import Audit
 from neurofs.decoders import DECODERS
 from neurofs.ground.errors import printable
 from neurofs.ground.works import WORKS, Work, cite, render_bibtex
@@ -187,15 +188,23 @@ def _folds(comparison: Comparison) -> str:
     how = "with shifted borders; the scores of a fold are means over repeats" if contiguous else "with another order"
     again = f", repeated {c.n_repeats} times {how}" if c.n_repeats > 1 else ""
     verdict = (
-        "an audit found no training sample that shares raw data with a test sample"
+        "an audit found no training sample that shares spikes or raw samples of the target with a test sample"
         if audit.passed
         else f"an audit found {audit.n_overlaps:,} pairs of training and test samples that share raw data"
     )
     return (
         f"Cross-validation. {c.n_splits} folds of {parts}{again}; training samples whose window overlaps a "
-        f"test window were left out, and {verdict}. Ranking, scaling and every choice were made on the "
+        f"test window{_target_overlap(audit)} were left out, and {verdict}. Ranking, scaling and every choice were "
+        "made on the "
         "training part alone. All methods saw the same folds."
     )
+
+
+def _target_overlap(audit: Audit) -> str:
+    """Return how far apart targets had to lie; nothing if every target came from its own bin."""
+    if audit.target_span == 1:
+        return ""
+    return f", or whose target, made of samples of more than one bin, lies less than {audit.target_span} bins away,"
 
 
 def _scoring(comparison: Comparison) -> str:

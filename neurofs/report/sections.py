@@ -4,7 +4,7 @@ A block is a dictionary whose `what` names how the template shows it: a picture,
 a template of its own.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import xarray as xr
 
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.names import name_method
-from neurofs.comparison.summary import Dependency, PairedTest, SessionFacts, Summary
+from neurofs.comparison.summary import Coverage, Dependency, PairedTest, SessionFacts, Summary
 from neurofs.ground.config import given_options, render_toml
 from neurofs.ground.errors import printable
 from neurofs.report.data import encode_json, pack_maps, pack_traces
@@ -130,6 +130,8 @@ def _decoded(comparison: Comparison, draw: Draw) -> Iterator[Block]:
         "data": encode_json(pack_traces(traces)),
         "has_trials": bool((traces.trial >= 0).any()),
     }
+    if comparison.summary.coverage and not traces.classes:
+        yield _table("coverage", _tabulate_coverage(comparison.summary.coverage))
     if traces.n_left_out:
         yield _note(
             f"The viewer holds the first {len(traces.time):,} samples; {traces.n_left_out:,} more are in "
@@ -141,6 +143,18 @@ def _decoded(comparison: Comparison, draw: Draw) -> Iterator[Block]:
         yield _picture(draw_plane(comparison), draw, "") | {"static": True}
     else:
         yield _note("There is no path in the plane: the target has not two outputs.", missing=True)
+
+
+def _tabulate_coverage(found: Sequence[Coverage]) -> Table:
+    """Return how often 95 % intervals hold the truth."""
+    caption = (
+        "Share of test samples inside their 95 % interval: on average, which is what the intervals are made for, and "
+        "by fifths of the samples, from those nearest to the mean of their output to the farthest; and the mean "
+        "half of an interval, in standard deviations of the output"
+    )
+    columns = ["method", "on average", "nearest fifth", "second", "third", "fourth", "farthest", "half width"]
+    rows = [(find_key(c.method).label, c.mean, *c.by_size, c.half_width) for c in found]
+    return Table(caption, columns, rows)
 
 
 # Scores

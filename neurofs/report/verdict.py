@@ -77,7 +77,8 @@ def _say(kind: str, title: str, text: str) -> dict[str, str]:
 def _judge_audit(audit: Audit, folds: str) -> dict[str, str]:
     if audit.passed:
         n = len(audit.folds)
-        text = f"No training sample shares raw data with a test sample, in any of {n} folds of {folds}."
+        what = "spikes or raw samples of the target"
+        text = f"No training sample shares {what} with a test sample, in any of {n} folds of {folds}."
         return _say("pass", "Audit passed.", text)
     text = f"{audit.n_overlaps:,} pairs of training and test samples share raw data ({folds})."
     return _say("fail", "Audit failed.", text)

@@ -38,6 +38,13 @@ def without_ties(problem):
     return dataclasses.replace(problem, samples=dataclasses.replace(problem.samples, flat=flat + noise))
 
 
+def test_blocks_that_cut_trials_are_refused_where_a_trial_has_one_class():
+    assert make_problem("direction", n_lags=2).kind == "trials"
+    with pytest.raises(UsageError, match="all bins of a trial have its class"):
+        make_problem("direction", n_lags=2, folds="blocks")
+    assert make_problem(folds="blocks").kind == "blocks"
+
+
 @pytest.mark.parametrize("output", [0, 1])
 def test_curve_and_choice_equal_scikit_learn(output):
     problem = without_ties(make_problem(n_neighbors=7, beta=0.5, sizes=(1, 4, 9, 24), decoder=("knn",)))

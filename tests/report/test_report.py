@@ -13,6 +13,7 @@ from comparisons import HOSTILE, make_comparison
 
 from neurofs.commands.main import main
 from neurofs.comparison.comparison import save
+from neurofs.comparison.summary import Coverage
 from neurofs.ground.config import RunOptions
 from neurofs.report.data import encode_json, pack_maps
 from neurofs.report.index import IndexEntry
@@ -67,6 +68,25 @@ def test_what_is_missing_is_said():
         "not run",
     ):
         assert words in html
+
+
+def test_intervals_are_shown_with_how_often_they_hold():
+    bands = make_comparison(sd=True)
+    found = Coverage(method="rgs", mean=0.951, by_size=[0.99, 0.98, 0.97, 0.94, 0.876], half_width=0.62)
+    html = render(replace(bands, summary=bands.summary.model_copy(update={"coverage": [found]})))
+    table = html[html.index('id="coverage-table"') :].split("</table>")[0]
+    for words in ("on average", "farthest", "0.951", "0.876", "0.620"):
+        assert words in table
+    assert "made to hold 95 % of samples, on average" in html
+    assert 'id="coverage-table"' not in render(bands)
+
+
+def test_the_reach_of_the_target_is_told():
+    usual = make_comparison()
+    audit = usual.summary.audit.model_copy(update={"target_span": 7})
+    derived = replace(usual, summary=usual.summary.model_copy(update={"audit": audit}))
+    assert "made of samples of more than one bin, lies less than 7 bins away, were left out" in write_methods(derived)
+    assert "more than one bin" not in write_methods(usual)
 
 
 def test_a_leak_is_shouted_at_the_very_top():
