@@ -1,5 +1,6 @@
 """Functions for workers in tests; they must live in a module that a child process can import."""
 
+import importlib
 import os
 import time
 from pathlib import Path
@@ -53,8 +54,29 @@ def fill(shared, n_bytes):
     return float(np.ones(n_bytes // 8).sum())
 
 
+def work(shared, seconds):
+    """Take so much time of the processor."""
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
 def read_environment(shared, name):
     return os.environ.get(name)
+
+
+def read_attribute(shared, item):
+    """Return what stands under a name in a module."""
+    module, name = item
+    return getattr(importlib.import_module(module), name)
+
+
+def read_folder(shared, item):
+    return os.getcwd()
+
+
+def draw_unseeded(shared, item):
+    return float(np.random.rand())  # noqa: NPY002  the state that all of a process shares
 
 
 def print_much(shared, item):

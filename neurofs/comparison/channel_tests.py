@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from neurofs.comparison.channel_summary import ChannelTests, TestedChannel
 from neurofs.comparison.problem import Problem
 from neurofs.comparison.significance import ENDS, Answer, Q, Significance, add_norm, find_channels
-from neurofs.comparison.summary import ChannelTests, TestedChannel
 
 
 def ask_channels(problem: Problem, channels: list[str], lags: np.ndarray) -> tuple[ChannelTests, np.ndarray]:

@@ -28,7 +28,8 @@ import pandas as pd
 import xarray as xr
 from pydantic import ValidationError
 
-from neurofs.comparison.summary import SCHEMA, Summary, TestedChannel
+from neurofs.comparison.channel_summary import TestedChannel
+from neurofs.comparison.summary import SCHEMA, Summary
 from neurofs.ground.config import RunOptions, given_options, make_options, read_toml, render_toml
 from neurofs.ground.errors import InputError
 from neurofs.ground.files import make_folder, write_atomically

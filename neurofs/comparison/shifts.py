@@ -23,6 +23,18 @@ def split_stretches(stretches: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return first, np.diff(np.append(first, len(stretches)))
 
 
+def pair_trials(first: np.ndarray, size: np.ndarray, trials: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return for each row of `trials`, one after the other, the row of its partner at the same share of its duration.
+
+    >>> first, size = split_stretches(np.array([0, 0, 0, 0, 1, 1, 2, 2, 2]))
+    >>> pair_trials(first, size, np.array([0, 1]), np.array([1, 2]))
+    array([4, 4, 5, 5, 6, 8])
+    """
+    own, start = size[trials], np.repeat(first[others], size[trials])
+    row = np.arange(own.sum()) - np.repeat(np.cumsum(own) - own, own)
+    return np.asarray(start + ((row + 0.5) / np.repeat(own, own) * np.repeat(size[others], own)).astype(int))
+
+
 def follow_order(stretches: np.ndarray, order: np.ndarray) -> np.ndarray:
     """Return the row of another stretch for every row, the i-th stretch getting number ``order[i]``.
 
@@ -30,8 +42,7 @@ def follow_order(stretches: np.ndarray, order: np.ndarray) -> np.ndarray:
     array([4, 4, 5, 5, 1, 3])
     """
     first, size = split_stretches(stretches)
-    within = (np.arange(len(stretches)) - np.repeat(first, size) + 0.5) / np.repeat(size, size)
-    return np.asarray(np.repeat(first[order], size) + (within * np.repeat(size[order], size)).astype(int))
+    return pair_trials(first, size, np.arange(len(first)), order)
 
 
 def shift_rows(stretches: np.ndarray, by_trial: bool, n_shifts: int, seed: int = 0) -> np.ndarray:

@@ -4,28 +4,18 @@ Numbers that do not exist are null. ``neurofs list schema`` prints the JSON sche
 makes a summary from scores, weights and predictions.
 """
 
-import math
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import Field
 
-SCHEMA: Literal[2] = 2
+from neurofs.comparison.channel_summary import ChannelTests
+from neurofs.comparison.summary_parts import Part, Value, Values
+
+SCHEMA: Literal[3] = 3
 Score = Literal["r2", "accuracy"]
 
 
-def _drop_nan(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-Value = Annotated[float | None, BeforeValidator(_drop_nan)]
-Values = list[Value]
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False)
-
-
-class Estimate(_Part):
+class Estimate(Part):
     """A mean over folds with its 95 % interval (Nadeau and Bengio)."""
 
     mean: Value = None
@@ -33,7 +23,7 @@ class Estimate(_Part):
     high: Value = None
 
 
-class Band(_Part):
+class Band(Part):
     """Estimates along a curve."""
 
     mean: Values
@@ -41,7 +31,7 @@ class Band(_Part):
     high: Values
 
 
-class Count(_Part):
+class Count(Part):
     """A count in every fold: the median and the range of 95 % of the folds."""
 
     median: int
@@ -49,7 +39,7 @@ class Count(_Part):
     high: int
 
 
-class Scores(_Part):
+class Scores(Part):
     """Every score of a prediction; those of classes do not exist for values, and the other way round."""
 
     mse: Estimate
@@ -70,7 +60,7 @@ class PooledScores(Scores):
     fvaf: Estimate
 
 
-class MethodScores(_Part):
+class MethodScores(Part):
     """One method at its own choices."""
 
     method: str
@@ -82,20 +72,20 @@ class MethodScores(_Part):
     pooled: PooledScores
 
 
-class PairedTest(_Part):
-    """The reference against one method on the same folds."""
+class PairedTest(Part):
+    """The main method against another one on the same folds."""
 
     method: str
     output: str = Field(description='An output, or "pooled".')
-    difference: Estimate = Field(description="Reference minus method, in units of the score.")
+    difference: Estimate = Field(description="Main minus other method, in units of the score.")
     p: Value
     effect_size: Value = Field(description="The mean difference in standard deviations of the differences.")
-    wins: Value = Field(description="Share of folds that the reference wins.")
+    wins: Value = Field(description="Share of folds that the main method wins.")
     n_folds: int
     p_holm: Value = Field(None, description="Corrected for the number of methods (Holm).")
 
 
-class Curve(_Part):
+class Curve(Part):
     """Scores of one selector with soft kNN, against the number of features."""
 
     selector: str
@@ -114,8 +104,11 @@ class Curve(_Part):
         return found
 
 
-class Wins(_Part):
-    """Share of folds in which the reference beats a rival, against the number of features; all outputs."""
+class Wins(Part):
+    """Share of folds in which the reference beats a rival, against the number of features.
+
+    The error of a fold is the mean over outputs, and over repeats that have the same place in time.
+    """
 
     rival: str
     weighted: bool = Field(description="Whether the reference used its weights; rivals never do.")
@@ -124,7 +117,7 @@ class Wins(_Part):
     n_folds: int
 
 
-class Weighting(_Part):
+class Weighting(Part):
     """Share of folds in which weighted soft kNN beats unweighted soft kNN on the same features."""
 
     selector: str
@@ -133,7 +126,7 @@ class Weighting(_Part):
     n_folds: int
 
 
-class BestSize(_Part):
+class BestSize(Part):
     """The best number of features on the test curve, and the range that is not clearly worse."""
 
     selector: str
@@ -144,45 +137,67 @@ class BestSize(_Part):
     high: int
 
 
-class Stability(_Part):
-    """Nogueira's index of the first n features, n being the median of what was chosen."""
+class Stability(Part):
+    """Nogueira's index of the first n features in different folds, n being the median of what was chosen.
+
+    Folds share most of their training data: independent recordings agree less.
+    """
 
     selector: str
     output: str
     n: int
     index: Value
-    low: Value
-    high: Value
 
 
-class KeptChannel(_Part):
+class KeptChannel(Part):
     """How often one channel was kept."""
 
     channel: str
     share: float = Field(description="Share of folds that keep it.")
 
 
-class FewChannels(_Part):
-    """How many channels suffice; those kept most often first."""
+class FewChannels(Part):
+    """How many channels kernel RGS keeps, those kept most often first, and whether they suffice."""
 
     n: Count
     channels: list[KeptChannel]
+    difference: Estimate = Field(description="Score with these channels minus that with all, on the same folds.")
+    margin: float = Field(description="Loss of the score that still counts as none.")
+    suffice: bool = Field(description="Whether the loss is within the margin (95 %), and decoding beyond chance.")
 
 
-class Null(_Part):
-    """The score at targets shifted against the spikes, of one output."""
+class Coverage(Part):
+    """How often the 95 % intervals of a method hold the truth, over all outputs and repeats."""
 
+    method: str
+    mean: float = Field(description="Share of samples, on average.")
+    by_size: Values = Field(
+        description="The same by fifths of the samples, from those nearest to the mean of their output to the farthest."
+    )
+    half_width: float = Field(description="Mean half of an interval, in standard deviations of the output.")
+
+
+class Chance(Part):
+    """Whether a method decodes an output beyond chance: how well its predictions agree with the target at other times.
+
+    Agreement is the correlation of values, and the share of right classes (`comparison.chance`).
+    """
+
+    method: str
     output: str
-    n_rows: int = Field(description="Samples from the middle of the session that were decoded.")
-    shifts: list[float] = Field(description="Seconds.")
-    values: Values = Field(description="The score at each shift.")
-    real: Value = Field(description="The score of the same decoding without a shift.")
-    p: float = Field(description="Share of shifts, none among them, that do at least as well as none.")
-    chance: Value = Field(description="Mean over shifts.")
-    high: Value = Field(description="95th percentile over shifts.")
+    shifted: Literal["trials", "samples"] = Field(description="What the target is shifted by.")
+    n_shifts: int
+    farthest: float = Field(description="The longest shift, in trials or seconds.")
+    real: Value = Field(description="Agreement at no shift, in the middle of the session.")
+    mean: Value = Field(description="Mean agreement over shifts.")
+    high: Value = Field(description="95th percentile of the agreement over shifts.")
+    p: float = Field(description="m / (N + 1): m of 2N + 1 shifts, none among them, agree at least as well as none.")
+    p_corrected: float = Field(description="Corrected for the number of outputs (Westfall and Young).")
+    beyond: bool = Field(description="Whether p_corrected is at most 0.05 and R² is above 0.")
+    values: Values = Field(description="Agreement at some of the shifts, in order; of the main method alone.")
 
 
-class Gap(_Part):
+class Gap(Part):
     """The best selector that judges sets of features against the best that judges one at a time; soft kNN."""
 
     together: str
@@ -193,7 +208,7 @@ class Gap(_Part):
     n_folds: int
 
 
-class ChannelPart(_Part):
+class ChannelPart(Part):
     """What one channel tells, by ridge regression, as a share of the target's variance in held-out folds."""
 
     channel: str
@@ -201,7 +216,7 @@ class ChannelPart(_Part):
     unique: Value = Field(description="What is lost if it is left out of all channels.")
 
 
-class ChannelPair(_Part):
+class ChannelPair(Part):
     """Two channels whose product tells of the target what no sum of channels does, or does not."""
 
     channels: tuple[str, str]
@@ -215,7 +230,7 @@ class ChannelPair(_Part):
     synergy: Value = Field(description="Share of variance in held-out folds that its products add to all channels.")
 
 
-class Dependency(_Part):
+class Dependency(Part):
     """Whether channels work together."""
 
     gap: Gap | None = Field(description="Null unless the run has selectors of both kinds.")
@@ -229,49 +244,7 @@ class Dependency(_Part):
     p_any: float = Field(description="Share of shifts whose strongest pair is at least as strong as the real one.")
 
 
-class TestedChannel(_Part):
-    """One channel: is it tuned, does it add something to all others, and at which lag does it tell most?"""
-
-    channel: str
-    tuned: bool = Field(description="Whether its counts go with the target, given slow time.")
-    p_tuned: float
-    q_tuned: float = Field(description="The smallest false discovery rate at which it is reported as tuned.")
-    adds: bool | None = Field(description="The same given all other channels too; null if there are too few samples.")
-    p_adds: Value
-    q_adds: Value
-    peak: float = Field(description="Lag at which the target explains most of its counts, in seconds.")
-    peak_low: float = Field(description="Ends of the interval of this lag, by blocks drawn anew.")
-    peak_high: float
-    r2: float = Field(description="R² of its counts at this lag, regressed on the target, without slow time.")
-
-
-class ChannelTests(_Part):
-    """Which channels are tuned, and which add something, with the rate of false ones under control."""
-
-    channels: list[TestedChannel]
-    n_tuned: int
-    n_adds: int | None = Field(description="Null if there are too few samples for so many channels.")
-    false_discovery_rate: float = Field(description="Expected share of false channels among those reported, at most.")
-    lag_range: tuple[float, float] | None = Field(
-        description="First and third quartile of the peaks of tuned channels, in seconds; null without any."
-    )
-    interval: float = Field(description="Level of the intervals of peaks.")
-    cutoff: float = Field(description="Shortest period of the slow time that is taken away, in seconds of samples.")
-    shifted: Literal["rows", "trials", "trials in order"] = Field(
-        description="What was shifted: the session, its trials in random orders, or in their order."
-    )
-    n_shifts: int = Field(description="For tuned channels.")
-    n_shifts_adds: int
-    n_windows: int = Field(description="Sums of neighboring lags of a channel that were compared.")
-    n_windows_adds: int
-
-    @property
-    def by_channel(self) -> dict[str, TestedChannel]:
-        """The channels by name."""
-        return {one.channel: one for one in self.channels}
-
-
-class Confusion(_Part):
+class Confusion(Part):
     """How often each class (rows) was taken for each other (columns)."""
 
     method: str
@@ -285,35 +258,32 @@ class Number(Estimate):
     label: str
     method: str
     n: int | None = Field(None, description="Number of features.")
-    p: Value = Field(None, description="Of chance only: the largest p of the null control.")
 
 
-class Numbers(_Part):
+class Numbers(Part):
     """The numbers of the headline; null where a run has no such method."""
 
-    best: Number = Field(description="The reference with the decoder that suits it best, if that was asked.")
-    reference: Number = Field(description="The reference with soft kNN.")
-    all: Number | None = Field(description="All features alike.")
-    rival: Number | None = Field(description="The best method without the reference.")
-    chance: Number | None = Field(description="The mean over shifted targets.")
+    main: Number = Field(description="The method of the headline.")
+    reference: Number = Field(description="The first selector with soft kNN.")
+    all: Number | None = Field(description="All features alike, with the decoder of the headline if it can be.")
+    rival: Number | None = Field(description="The best method that uses neither the first selector nor kernel RGS.")
 
 
-class Headline(_Part):
+class Headline(Part):
     """The result in a few numbers and sentences."""
 
-    method: str
     numbers: Numbers
     sentences: list[str]
 
 
-class Output(_Part):
+class Output(Part):
     """A component of the target."""
 
     name: str
     unit: str
 
 
-class Dropped(_Part):
+class Dropped(Part):
     """How many bins are no samples, by the reason.
 
     Their window of lags leaves the observed trial, the target is missing, or they lie outside the period or
@@ -326,7 +296,7 @@ class Dropped(_Part):
     step: int
 
 
-class SessionFacts(_Part):
+class SessionFacts(Part):
     """What was decoded."""
 
     name: str
@@ -341,7 +311,7 @@ class SessionFacts(_Part):
     n_samples: int
     n_trials: int
     n_gaps: int
-    kind: Literal["trials", "blocks", "shuffled"] = Field(description="What a fold is made of.")
+    kind: Literal["trials", "blocks", "permuted", "shuffled"] = Field(description="What a fold is made of.")
     outputs: list[Output]
     classes: list[str] = Field(description="Empty if the target has values.")
     dropped: Dropped
@@ -349,8 +319,8 @@ class SessionFacts(_Part):
     warnings: list[str]
 
 
-class AuditedFold(_Part):
-    """One fold, and how many of its training windows overlap a test window."""
+class AuditedFold(Part):
+    """One fold, and how many pairs of a training and a test sample share raw data: spikes, or target."""
 
     repeat: int
     fold: int
@@ -359,22 +329,23 @@ class AuditedFold(_Part):
     n_overlaps: int
 
 
-class Audit(_Part):
+class Audit(Part):
     """Whether training and test parts share raw data."""
 
     passed: bool
     n_overlaps: int
+    target_span: int = Field(1, description="Bins from which on two targets were made of different raw samples.")
     folds: list[AuditedFold]
 
 
-class Input(_Part):
+class Input(Part):
     """A file that the run has read."""
 
     path: str | None
     sha256: str | None
 
 
-class Provenance(_Part):
+class Provenance(Part):
     """Where the result comes from."""
 
     version: str
@@ -391,12 +362,16 @@ class Provenance(_Part):
     threads: int = Field(description="Of each task.")
 
 
-class Findings(_Part):
+class Findings(Part):
     """All that a summary holds, but for its words."""
 
-    schema_version: Literal[2] = Field(SCHEMA, alias="schema")
+    schema_version: Literal[3] = Field(SCHEMA, alias="schema")
     score: Score = Field(description="The score of this target: r2 of values, accuracy of classes.")
-    reference: str = Field(description="The method that all others are compared with: the first selector.")
+    reference: str = Field(description="The first selector, with whose ranking all others are compared.")
+    main: str = Field(
+        description="The method of the headline, with which all others are compared: kernel RGS if it ran, else the "
+        "first selector with the decoder that training data prefer, else with soft kNN."
+    )
     session: SessionFacts
     audit: Audit
     methods: list[MethodScores] = Field(description="Best first.")
@@ -407,7 +382,8 @@ class Findings(_Part):
     best_n: list[BestSize]
     stability: list[Stability]
     few_channels: FewChannels | None = Field(description="Null if it was not asked how many channels suffice.")
-    null: list[Null] = Field(description="The null control; empty if it was not run.")
+    coverage: list[Coverage] = Field([], description="Of the methods that predict intervals.")
+    chance: list[Chance] = Field(description="Of every method and output; empty if folds are not contiguous in time.")
     confusion: Confusion | None = Field(description="Null if the target has no classes.")
     channels: ChannelTests | None = Field(None, description="Null in runs of older versions.")
     dependency: Dependency | None = Field(
@@ -422,10 +398,14 @@ class Findings(_Part):
 
     @property
     def tests_by_method(self) -> dict[str, PairedTest]:
-        """The tests over all outputs, by the method that the reference is compared with."""
+        """The tests over all outputs, by the method that the main one is compared with."""
         outputs = self.session.outputs
         whole = "pooled" if len(outputs) > 1 else outputs[0].name
         return {test.method: test for test in self.tests if test.output == whole}
+
+    def chance_of(self, method: str) -> list[Chance]:
+        """Return the tests of a method, one per output."""
+        return [one for one in self.chance if one.method == method]
 
 
 class Summary(Findings):

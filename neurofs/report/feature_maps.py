@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from neurofs.comparison.channel_summary import TestedChannel
 from neurofs.comparison.comparison import Comparison
-from neurofs.comparison.summary import Estimate, TestedChannel
+from neurofs.comparison.summary import Estimate
 
 
 def list_selectors(comparison: Comparison) -> list[str]:

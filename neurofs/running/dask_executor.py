@@ -26,6 +26,9 @@ MAX_LOSSES = 5
 N_SENT = 3
 """Sessions whose shared values are kept on the workers: one that ends, one that runs, one that begins."""
 
+PATIENCE = 10
+"""Seconds in which a scheduler must answer."""
+
 CLUSTERS = {
     "slurm": "SLURMCluster",
     "pbs": "PBSCluster",
@@ -168,7 +171,7 @@ def _join(scheduler: str, limits: Limits | None) -> Dask:
     from distributed import Client
 
     try:
-        client = Client(scheduler, timeout=10)
+        client = Client(scheduler, timeout=PATIENCE)
     except (OSError, ValueError) as error:
         raise InputError(
             f"scheduler {printable(scheduler)}", "a Dask scheduler that answers", error, "Check the address."

@@ -21,9 +21,9 @@ from neurofs.ground.errors import InputError, TaskFailed
 from neurofs.ground.files import remove_parts
 from neurofs.pipeline import Prepared, finish, prepare
 from neurofs.recordings.demo import demo_path
-from neurofs.report.page import write_report
 from neurofs.running.events import write_log
 from neurofs.running.executors import Executor, Serial
+from neurofs.running.forks import peak_memory
 from neurofs.running.lock import hold_folder
 from neurofs.running.worker import Failure
 
@@ -105,8 +105,11 @@ def finish_run(
     folder: Path, prepared: Prepared, results: Mapping[Task, TaskResult], command: str, seconds: float
 ) -> Comparison:
     """Put the results of all tasks together, and write the files of the run folder and its report."""
+    from neurofs.report.page import write_report  # loads what draws, which nothing else here needs
+
     provenance = describe_provenance(prepared.options, prepared.recording, command, seconds)
-    comparison = finish(prepared, results, provenance)
+    memory = max(provenance.peak_memory, peak_memory())
+    comparison = finish(prepared, results, provenance.model_copy(update={"peak_memory": memory}))
     save(comparison, folder)
     write_report(folder)
     return comparison

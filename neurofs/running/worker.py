@@ -7,7 +7,8 @@ and child talk through the pipes of standard input and output:
     parent → child    ("share", function, shared)   once for all tasks that share it; the child answers None
     parent → child    ("do", item)                  the child answers function(shared, item) or a `Failure`
 
-The child runs on one thread, and ends when its parent does.
+The child runs on one thread, and ends when its parent does. On Linux it is a fork of a process that has loaded the
+libraries (`running.forks`); elsewhere it loads them itself.
 
 Messages are pickled, as those of `multiprocessing` and Dask are. What is unpickled here was packed by this program
 itself: both ends of the anonymous pipes are its own processes, and a `Shared` value that goes through a Dask
@@ -32,6 +33,7 @@ from functools import cached_property
 from typing import IO, Any
 
 from neurofs.ground.errors import MAX_MESSAGE, NeurofsError, UsageError, printable
+from neurofs.running.forks import Forked, fork_child
 
 _LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "NUMBA")
 SINGLE_THREAD = {f"{name}_NUM_THREADS": "1" for name in _LIBRARIES} | {"VECLIB_MAXIMUM_THREADS": "1"}
@@ -42,6 +44,9 @@ DATA_ERRORS = (NeurofsError, ArithmeticError, LookupError, MemoryError, RuntimeE
 
 TRIES = 2
 """A task whose process died is tried once more, in a new one."""
+
+Process = subprocess.Popen[bytes] | Forked
+"""A child, however it came about."""
 
 
 @dataclass(frozen=True)
@@ -100,9 +105,10 @@ class Worker:
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
         self._words: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  what the child says on stderr
         self._held: tuple[Any, str] | None = None
+        self._module = ""  # of the function that is called
         self._late = self._stopped = False
 
     def call(self, function: Callable[[Any, Any], Any], shared: Shared, item: Any, *, in_time: bool = True) -> Any:
@@ -128,6 +134,7 @@ class Worker:
         self._words.close()
 
     def _try(self, function: Callable[[Any, Any], Any], shared: Shared, item: Any, seconds: float | None) -> Any:
+        self._module = getattr(function, "__module__", None) or ""
         process = self._process = self._find_process()
         if self._stopped:  # before this child was there, or before anybody could know it
             process.kill()
@@ -142,7 +149,7 @@ class Worker:
             self._bury(process)
         return result
 
-    def _find_process(self) -> subprocess.Popen[bytes]:
+    def _find_process(self) -> Process:
         """Return the child, a new one if there is none or it died while idle."""
         if self._process is not None and self._process.poll() is None:
             return self._process
@@ -150,20 +157,22 @@ class Worker:
             self._bury(self._process)
         return self._start()
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-c", _SERVE, str(self.limits.memory or 0)]
+    def _start(self) -> Process:
         self._words.seek(0)
         self._words.truncate()
         self._late = False
-        return subprocess.Popen(
-            command,
+        memory = self.limits.memory or 0
+        environment = os.environ | SINGLE_THREAD | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        forked = fork_child(_SERVE_FORKS, environment, self._module, memory, self._words)
+        return forked or subprocess.Popen(
+            [sys.executable, "-c", _SERVE, str(memory)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._words,
-            env=os.environ | SINGLE_THREAD | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env=environment,
         )
 
-    def _ask_in_time(self, process: subprocess.Popen[bytes], item: Any, seconds: float | None) -> Any:
+    def _ask_in_time(self, process: Process, item: Any, seconds: float | None) -> Any:
         if seconds is None:
             return _ask(process, ("do", item))
         timer = threading.Timer(seconds, self._stop_late, (process,))
@@ -174,11 +183,11 @@ class Worker:
             timer.cancel()
             timer.join()  # if it is at work, the child is gone before the next task
 
-    def _stop_late(self, process: subprocess.Popen[bytes]) -> None:
+    def _stop_late(self, process: Process) -> None:
         self._late = True
         process.kill()
 
-    def _bury(self, process: subprocess.Popen[bytes]) -> Failure:
+    def _bury(self, process: Process) -> Failure:
         """Clear up after a child that died, and return why it did."""
         process.communicate()
         self._process = self._held = None
@@ -193,7 +202,7 @@ class Worker:
         return Failure(reason, words, died=True)
 
 
-def _ask(process: subprocess.Popen[bytes], message: Any) -> Any:
+def _ask(process: Process, message: Any) -> Any:
     assert process.stdin is not None
     assert process.stdout is not None
     pickle.dump(message, process.stdin, protocol=pickle.HIGHEST_PROTOCOL)
@@ -232,13 +241,14 @@ def _trace() -> str:
 
 # The child
 
-_SERVE = "from neurofs.running.worker import serve; serve()"
+_SERVE = "import sys; from neurofs.running.worker import serve; serve(int(sys.argv[1]))"
+_SERVE_FORKS = "from neurofs.running import forks, worker; forks.serve_forks(worker.serve)"
 
 
-def serve() -> None:
-    """Answer the parent's messages, in a process of its own, until the parent goes away."""
+def serve(memory: int) -> None:
+    """Answer the parent's messages, in a process that may use so many bytes (0: any), until the parent goes away."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _limit_memory(int(sys.argv[1]))
+    _limit_memory(memory)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what libraries print must not get among the answers
     messages: queue.SimpleQueue[Any] = queue.SimpleQueue()

@@ -230,7 +230,7 @@ def test_an_interrupt_while_a_session_is_finished_takes_back_that_it_was(undistu
     def interrupt(folder):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("neurofs.running.session.write_report", interrupt)
+    monkeypatch.setattr("neurofs.report.page.write_report", interrupt)
     with pytest.raises(KeyboardInterrupt):
         finish_session("", session)
     assert not (session.folder / "finished.json").exists()
@@ -290,7 +290,7 @@ def test_five_bad_sessions_among_ten(undisturbed, tmp_path):
     (tmp_path / "start").mkdir()
     (tmp_path / "start" / "sitecustomize.py").write_text(CUSTOMIZE)
     out = tmp_path / "out"
-    found = run("batch", path, "--out", out, "--jobs", 2, "--task-timeout", "40", "--json", path=tmp_path / "start")
+    found = run("batch", path, "--out", out, "--jobs", 2, "--task-timeout", "20", "--json", path=tmp_path / "start")
     assert found.returncode == 1, found.stderr
     assert "Traceback" not in found.stderr
     sessions = {session["name"]: session for session in json.loads(found.stdout)["sessions"]}
@@ -303,7 +303,7 @@ def test_five_bad_sessions_among_ten(undisturbed, tmp_path):
     assert reasons["silent"].startswith("silent.nwb: ")
     assert "units" in reasons["silent"]
     assert reasons["broken"] == "its process died (SIGABRT): double free or corruption"
-    assert "took longer than the limit of 40 s" in reasons["slow"]
+    assert "took longer than the limit of 20 s" in reasons["slow"]
     index = (out / "index.html").read_text()
     assert all(name in index for name in sessions)
     assert "double free or corruption" in index

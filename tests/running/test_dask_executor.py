@@ -121,7 +121,8 @@ def test_a_job_does_not_inherit_the_losses_of_one_that_is_gone():
     assert not losses
 
 
-def test_no_scheduler_is_said_so():
+def test_no_scheduler_is_said_so(monkeypatch):
+    monkeypatch.setattr("neurofs.running.dask_executor.PATIENCE", 1)
     with pytest.raises(InputError, match=r"scheduler tcp://127\.0\.0\.1:9: expected a Dask scheduler that answers"):
         connect_dask(1, None, "tcp://127.0.0.1:9")
 

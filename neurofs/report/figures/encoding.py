@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from neurofs.comparison.channel_summary import ChannelTests, TestedChannel
 from neurofs.comparison.comparison import Comparison
-from neurofs.comparison.summary import ChannelTests, SessionFacts, TestedChannel
+from neurofs.comparison.summary import SessionFacts
 from neurofs.ground.errors import printable
 from neurofs.report.captions import count_of, write_caption
 from neurofs.report.palette import VERMILION

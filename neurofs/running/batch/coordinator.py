@@ -36,7 +36,6 @@ from neurofs.comparison.evaluate import run_task
 from neurofs.ground.errors import InputError, printable
 from neurofs.ground.files import make_folder, remove_parts
 from neurofs.running.batch.config import Session
-from neurofs.running.batch.index import publish
 from neurofs.running.batch.session import Outline, SessionState, finish_session, outline_session
 from neurofs.running.events import EventLog, write_log
 from neurofs.running.executors import Executor, Job
@@ -205,6 +204,8 @@ class Batch:
 
     def publish(self, check_published: bool) -> list[dict[str, Any]]:
         """Write the table of all scores and the index; return the claims that were checked."""
+        from neurofs.running.batch.index import publish  # loads what draws, which nothing else here needs
+
         shared = Shared.pack("index", (self.out, check_published))
         claims = self._ask(publish, shared, self.states, in_time=False).result()
         if isinstance(claims, Failure):
