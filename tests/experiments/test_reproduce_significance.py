@@ -14,8 +14,8 @@ def test_sessions_are_as_they_say(scenario):
     assert session.counts.shape[1] == len(session.tuned) == len(session.adds) == len(session.lag)
     assert len(session.counts) == len(session.target)
     assert 0.3 * BASE < session.counts.mean() < 4 * BASE
-    assert (session.counts == make_session(scenario, 0).counts).all()
-    assert not (session.counts == make_session(scenario, 1).counts).all()
+    assert np.array_equal(session.counts, make_session(scenario, 0).counts)
+    assert not np.array_equal(session.counts, make_session(scenario, 1).counts)
     assert bool(session.tuned.any()) == (scenario != "nothing")
 
 
