@@ -166,8 +166,8 @@ def _features(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     yield _table("methods", _tabulate_methods(comparison.summary), sortable=True)
     yield _note(
         "Every method at its own choice of n (the median over folds is shown), made inside the training "
-        "part. Weighted: folds in which the choice was to weigh distances. p and the share of folds that a method loses "
-        f"compare it with {name_method(comparison.summary.main)}, on the same folds."
+        "part. Weighted: folds in which the choice was to weigh distances. p, and the share of folds that a method "
+        f"loses, compare it with {name_method(comparison.summary.main)}, on the same folds."
     )
     yield from _note_failed(comparison)
 
