@@ -25,13 +25,7 @@ from neurofs.comparison.provenance import describe_provenance
 from neurofs.comparison.session import describe_session
 from neurofs.comparison.store import TaskResult
 from neurofs.comparison.summary import Dependency, Provenance
-from neurofs.comparison.tables import (
-    assemble_null,
-    assemble_predictions,
-    assemble_scores,
-    assemble_weights,
-    rank_channels,
-)
+from neurofs.comparison.tables import assemble_predictions, assemble_scores, assemble_weights, rank_channels
 from neurofs.features.tensor import build_tensor
 from neurofs.ground.config import CompareOptions, LoadOptions, RunOptions, TensorOptions, select_options
 from neurofs.recordings.readers import load
@@ -72,7 +66,6 @@ def finish(prepared: Prepared, results: Mapping[Task, TaskResult], provenance: P
         scores,
         weights,
         predictions,
-        assemble_null(results),
         provenance or describe_provenance(prepared.options, recording),
         dependency,
     )
@@ -92,7 +85,7 @@ def compare(recording: Recording, target: str | list[str], **options: Any) -> Co
 
     >>> from neurofs.recordings.simulate import simulate_session
     >>> session = simulate_session(12, n_electrodes=4, random_state=1)
-    >>> found = compare(session, "hand_velocity:x", n_lags=3, selectors=["corrcoef"], n_splits=3, n_shifts=0)
+    >>> found = compare(session, "hand_velocity:x", n_lags=3, selectors=["corrcoef"], n_splits=3)
     >>> found.summary.audit.passed, found.summary.methods[0].method
     (True, 'corrcoef')
     """

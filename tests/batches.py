@@ -22,7 +22,6 @@ n_splits = 2
 sizes = [1, 4]
 n_neighbors = 5
 beta = 0.5
-n_shifts = 0
 """
 
 MINI = DEFAULTS + '[[simulate]]\nname = "day"\nn_sessions = 2\nn_trials = 12\nn_electrodes = 2\n'

@@ -234,13 +234,15 @@ def _summary(rng, scores, predictions, session, config, channels, classes, leaks
     methods = [_method(table, name) for name, table in chosen.groupby("method", sort=False)]
     methods.sort(key=lambda m: -(m["pooled"][score]["mean"] if m["pooled"][score]["mean"] is not None else -9))
     reference = config.selectors[0] if config.selectors else methods[0]["method"]
+    main = methods[0]["method"]
     curve = scores[~scores["chosen"]]
     names = [str(o) for o in predictions["output"].values]
     folds = [{"repeat": r, "fold": f} for r in range(config.n_repeats) for f in range(config.n_splits)]
     content = {
         "score": score,
         "reference": reference,
-        "headline": _headline(methods, score, reference),
+        "main": main,
+        "headline": _headline(methods, score, reference, main),
         "session": {
             "name": hostile[1] if hostile else "toy",
             "source": hostile[0] if hostile else "session.nwb",
@@ -267,7 +269,7 @@ def _summary(rng, scores, predictions, session, config, channels, classes, leaks
             "folds": [f | {"n_train": 300, "n_test": 80, "n_overlaps": leaks // len(folds)} for f in folds],
         },
         "methods": methods,
-        "tests": [_test(m, names, config) for m in methods if m["method"] != reference],
+        "tests": [_test(m, names, config) for m in methods if m["method"] != main],
         "curves": _curves(curve, score),
         "wins": _wins(curve, reference),
         "weighting": [
@@ -279,25 +281,13 @@ def _summary(rng, scores, predictions, session, config, channels, classes, leaks
             for (s, w, o), t in curve.groupby(["selector", "weighted", "output"], sort=False)
         ],
         "stability": [
-            {"selector": s, "output": o, "n": 6, "index": 0.7 - 0.1 * i, "low": 0.5 - 0.1 * i, "high": 0.8}
+            {"selector": s, "output": o, "n": 6, "index": 0.7 - 0.1 * i}
             for i, s in enumerate(config.selectors)
             for o in names
             if s != "all"
         ],
         "few_channels": None,
-        "null": [
-            {
-                "output": o,
-                "n_rows": 300,
-                "shifts": [float(s) for s in range(5, 25)],
-                "values": rng.normal(0.1 if classes else -0.2, 0.05, 20).tolist(),
-                "real": 0.8,
-                "p": 1 / 21,
-                "chance": 0.1 if classes else -0.2,
-                "high": 0.2 if classes else -0.1,
-            }
-            for o in names
-        ],
+        "chance": [_chance(rng, m["method"], o, m["method"] == main) for m in methods for o in names],
         "confusion": _confusion(predictions, reference, classes),
         "provenance": {
             "version": "0.1.0",
@@ -335,7 +325,25 @@ def _method(table: pd.DataFrame, name: str) -> dict[str, Any]:
     }
 
 
-def _headline(methods, score, reference) -> dict[str, Any]:
+def _chance(rng, method, output, is_main) -> dict[str, Any]:
+    shifted = rng.normal(0.0, 0.05, 20).tolist()
+    return {
+        "method": method,
+        "output": output,
+        "shifted": "samples",
+        "n_shifts": 200,
+        "farthest": 12.0,
+        "real": 0.8,
+        "mean": 0.0,
+        "high": 0.1,
+        "p": 1 / 101,
+        "p_corrected": 1 / 101,
+        "beyond": True,
+        "values": shifted if is_main else [],
+    }
+
+
+def _headline(methods, score, reference, main) -> dict[str, Any]:
     by_name = {m["method"]: m for m in methods}
 
     def number(label: str, name: str | None) -> dict[str, Any] | None:
@@ -346,13 +354,12 @@ def _headline(methods, score, reference) -> dict[str, Any]:
 
     rivals = [m["method"] for m in methods if m["selector"] != reference and m["selector"] != "all"]
     numbers = {
-        "best": number("best method", methods[0]["method"]),
+        "main": number("main method", main),
         "reference": number(reference, reference),
         "all": number("all features", "all" if "all" in by_name else None),
         "rival": number("best rival", rivals[0] if rivals else None),
-        "chance": {"label": "chance", "method": "shifted target", "n": None, "mean": -0.2, "low": -0.3, "high": -0.1},
     }
-    return {"method": methods[0]["method"], "sentences": ["The movement can be decoded."], "numbers": numbers}
+    return {"sentences": ["The movement can be decoded."], "numbers": numbers}
 
 
 def _test(method, outputs, config) -> dict[str, Any]:

@@ -102,7 +102,6 @@ def demo_run(chromium, tmp_path_factory) -> Path:
         selectors=("rgs", "corrcoef"),
         decoder=("knn",),
         n_splits=2,
-        n_shifts=3,
         n_lags=5,
         sizes=(1, 5, 20, 100, 320),
         settings={"rgs": {"n_epochs": 1}},

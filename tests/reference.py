@@ -146,3 +146,43 @@ def tied_error_by_hand(d, Y, i, k, beta, adaptive, banned):
 def prefix_curve(X, Y, Q, order, sizes, w, k, beta, adaptive):
     tops = [order[:n] for n in sizes]
     return np.array([soft_knn(distances(Q[:, t], X[:, t], w[t]), Y, k, beta, adaptive) for t in tops])
+
+
+def kalman_filter(A, W, H, Q, prior, Z):
+    """The state after each observation, with an explicit gain; the first state is 0 ± prior."""
+    states, x, P = [], np.zeros(len(A)), prior
+    for t, z in enumerate(Z):
+        if t:
+            x, P = A @ x, A @ P @ A.T + W
+        gain = P @ H.T @ np.linalg.inv(H @ P @ H.T + Q)
+        x, P = x + gain @ (z - H @ x), P - gain @ H @ P
+        states.append(x)
+    return np.array(states)
+
+
+def kalman_model(x, Z, stretches, shrinkage):
+    """A, W, H and Q by least squares, W from pairs of rows inside a stretch, and the covariance of the state."""
+    pairs = [(t - 1, t) for rows in stretches for t in rows[1:]]
+    past, present = x[[a for a, _ in pairs]], x[[b for _, b in pairs]]
+    A, H = np.linalg.lstsq(past, present, rcond=None)[0].T, np.linalg.lstsq(x, Z, rcond=None)[0].T
+    w, q = present - past @ A.T, Z - x @ H.T
+    Q = sum(np.outer(row, row) for row in q) / len(q)
+    Q = Q + shrinkage * np.mean(np.diag(Q)) * np.eye(len(Q))
+    return A, sum(np.outer(row, row) for row in w) / len(w), H, Q, x.T @ x / len(x)
+
+
+def kalman_state(y, stretches, forgetting):
+    """The outputs, their running sum and their change in each stretch; the first change is the second."""
+    total, change = np.zeros(y.shape), np.zeros(y.shape)
+    for rows in stretches:
+        for t in rows:
+            total[t] = sum(forgetting ** (t - s) * y[s] for s in range(rows[0], t + 1))
+            change[t] = y[max(t, rows[0] + 1)] - y[max(t, rows[0] + 1) - 1]
+    return np.hstack([y, total, change])
+
+
+def local_ratio(x, rows, ratios, k, own=None):
+    """The mean of the ratios of the k rows nearest to x; rows of the mask `own` are no neighbors."""
+    others = np.arange(len(rows)) if own is None else np.flatnonzero(~own)
+    d = [((x - rows[j]) ** 2).sum() for j in others]
+    return ratios[others[np.argsort(d)[:k]]].mean(axis=0)

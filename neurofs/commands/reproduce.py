@@ -21,7 +21,9 @@ from neurofs.commands.options import json_option
     help="Also write the table to this CSV file; for all, the folder of the report [reports/reproduce].",
 )
 @click.option("--figure", type=click.Path(path_type=Path), help="Where its figure goes; NAME.png by default.")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="For all: at a time.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes, for all and validity."
+)
 @json_option
 def reproduce_command(name: str | None, show_list: bool, out: Path | None, jobs: int, **options: Any) -> None:
     """Run a published experiment again and print its figures beside ours; NAME may be all.
@@ -42,21 +44,22 @@ def reproduce_command(name: str | None, show_list: bool, out: Path | None, jobs:
     elif name == "all":
         _reproduce_all(out or Path("reports/reproduce"), jobs, **options)
     else:
-        _reproduce_one(name, out, **options)
+        _reproduce_one(name, out, jobs, **options)
 
 
 def _reproduce_one(
-    name: str, out: Path | None, repetitions: int | None, seed: int, figure: Path | None, as_json: bool
+    name: str, out: Path | None, jobs: int, repetitions: int | None, seed: int, figure: Path | None, as_json: bool
 ) -> None:
-    from neurofs.experiments.reproduce import check_figure, find_experiment, list_claims, reproduce, save_figure
+    from neurofs.experiments.reproduce import check_figure, list_claims, reproduce, save_figure, takes_jobs
     from neurofs.ground.files import prepare_place, write_atomically
 
-    find_experiment(name)
+    options: dict[str, Any] = {"jobs": jobs} if takes_jobs(name) else {}
     figure = figure or Path(f"{name}.png")
     check_figure(figure)
     prepare_place(out)
     prepare_place(figure)
-    options = {} if repetitions is None else {"repetitions": repetitions}
+    if repetitions is not None:
+        options["repetitions"] = repetitions
     table, text = reproduce(name, progress=_show_progress, seed=seed, **options)
     if out is not None:
         write_atomically(out, table.to_csv(index=False))

@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from neurofs.comparison.chance import describe_chance
+from neurofs.comparison.coverage import describe_coverage
 from neurofs.comparison.headline import write_headline
-from neurofs.comparison.problem import Problem
+from neurofs.comparison.problem import KERNEL, SPARSE, Problem
 from neurofs.comparison.scores import RANGES, SCORES, find_variance
 from neurofs.comparison.stats import (
     compare_paired,
@@ -18,7 +20,6 @@ from neurofs.comparison.stats import (
     estimate,
     find_best_size,
     measure_stability,
-    null_p_value,
     share_of_wins,
 )
 from neurofs.comparison.summary import (
@@ -26,6 +27,7 @@ from neurofs.comparison.summary import (
     AuditedFold,
     Band,
     BestSize,
+    Chance,
     Confusion,
     Curve,
     Dependency,
@@ -35,7 +37,6 @@ from neurofs.comparison.summary import (
     Findings,
     KeptChannel,
     MethodScores,
-    Null,
     Output,
     PairedTest,
     PooledScores,
@@ -61,18 +62,19 @@ def summarize(
     scores: pd.DataFrame,
     weights: xr.Dataset,
     predictions: xr.Dataset,
-    null_rows: list[dict[str, Any]],
     provenance: Provenance,
     dependency: Dependency | None = None,
 ) -> Summary:
     """Return the summary of a comparison."""
     digest = _Digest(problem, scores)
     methods = digest.rank_methods()
+    chance = list(describe_chance(problem, predictions, methods, digest.main, tensor.attrs["bin_width"]))
     findings = Findings(
         score=digest.score,
         reference=problem.reference,
+        main=digest.main,
         session=_describe_session(recording, tensor, problem),
-        audit=_describe_audit(problem),
+        audit=_describe_audit(problem, tensor),
         methods=methods,
         tests=digest.tests(),
         curves=list(digest.curves()),
@@ -80,8 +82,9 @@ def summarize(
         weighting=list(digest.weighting()),
         best_n=list(digest.best_sizes()),
         stability=list(_describe_stability(problem, weights)),
-        few_channels=_describe_few_channels(weights),
-        null=list(_describe_null(problem, null_rows, tensor.attrs["bin_width"])),
+        few_channels=_describe_few_channels(weights, digest, chance),
+        chance=chance,
+        coverage=describe_coverage(predictions),
         confusion=_count_confusion(problem, predictions, methods[0].method),
         dependency=dependency,
         provenance=provenance,
@@ -90,7 +93,11 @@ def summarize(
 
 
 class _Digest:
-    """The table of scores, seen from every side that the summary needs."""
+    """The table of scores, seen from every side that the summary needs.
+
+    Repeats with other borders test the same stretches of time again. They make a fold's score less noisy, but no new
+    fold: the scores of a place are averaged over repeats before anything else. Permuted repeats have no such places.
+    """
 
     def __init__(self, problem: Problem, scores: pd.DataFrame) -> None:
         """Split the table into curves and choices."""
@@ -99,6 +106,8 @@ class _Digest:
         self.chosen = scores[scores["chosen"]]
         self.score: Score = "accuracy" if problem.classes else "r2"
         self.ratio = float((scores["n_test"] / scores["n_train"]).mean())
+        self.main = _find_main(problem.reference, set(self.chosen["method"]))
+        self.place = ["fold"] if problem.kind in ("trials", "blocks") else ["repeat", "fold"]
 
     def rank_methods(self) -> list[MethodScores]:
         """Return the methods with their scores at their own choices, best first."""
@@ -117,7 +126,9 @@ class _Digest:
             decoder=" / ".join(rows["decoder"].value_counts().index),
             weighted=rows["weighted"].mean(),
             n=describe_counts(rows["n"].to_numpy()),
-            outputs={name: Scores(**self._estimates(part)) for name, part in outputs},
+            outputs={
+                name: Scores(**self._estimates(part.groupby(self.place)[SCORES].mean())) for name, part in outputs
+            },
             pooled=self._pool(rows),
         )
 
@@ -133,50 +144,55 @@ class _Digest:
         rows = rows.assign(variance=find_variance(rows))
         folds = rows.groupby(["repeat", "fold"])
         totals = folds[["mse", "variance"]].sum(min_count=1)
-        fvaf = self._estimate("fvaf", 1 - totals["mse"] / totals["variance"])
-        return PooledScores(**self._estimates(folds[list(SCORES)].mean()), fvaf=fvaf)
+        table = folds[SCORES].mean().assign(fvaf=1 - totals["mse"] / totals["variance"])
+        table = table.groupby(self.place).mean()
+        return PooledScores(**self._estimates(table), fvaf=self._estimate("fvaf", table["fvaf"]))
 
     def tests(self) -> list[PairedTest]:
-        """Return the paired test of the reference against every other method, Holm-corrected per output."""
+        """Return the paired test of the main method against every other one, Holm-corrected per output."""
         outputs = [*self.problem.outputs, *(["pooled"] if len(self.problem.outputs) > 1 else [])]
         return [test for output in outputs for test in self._test_methods(output)]
 
     def _test_methods(self, output: str) -> Iterator[PairedTest]:
-        rivals = [m for m in self.chosen["method"].unique() if m != self.problem.reference]
+        rivals = [m for m in self.chosen["method"].unique() if m != self.main]
         tests = [self._test(method, output) for method in rivals]
         for test, p in zip(tests, correct_holm([test.p for test in tests]), strict=True):
             yield test.model_copy(update={"p_holm": p})
 
     def _test(self, method: str, output: str) -> PairedTest:
-        """Compare the reference with a method in the folds that have both."""
-        rows = self.chosen if output == "pooled" else self.chosen[self.chosen["output"] == output]
-        table = rows.pivot_table(self.score, ["repeat", "fold"], "method", aggfunc="mean")
-        pair = table[[self.problem.reference, method]].dropna()
-        ours, theirs = pair[self.problem.reference].to_numpy(), pair[method].to_numpy()
+        """Compare the main method with another one in the folds that have both."""
+        differences = self.differences(self.main, method, output)
         return PairedTest(
             method=method,
             output=output,
-            difference=estimate(ours - theirs, self.ratio),
-            **compare_paired(ours - theirs, self.ratio),
-            wins=share_of_wins(-ours, -theirs) if len(ours) else None,
-            n_folds=len(ours),
+            difference=estimate(differences, self.ratio),
+            **compare_paired(differences, self.ratio),
+            wins=share_of_wins(-differences, np.zeros(len(differences))) if len(differences) else None,
+            n_folds=len(differences),
         )
+
+    def differences(self, one: str, other: str, output: str = "pooled") -> np.ndarray:
+        """Return the score of one method minus that of another in the folds that have both."""
+        rows = self.chosen if output == "pooled" else self.chosen[self.chosen["output"] == output]
+        table = rows.pivot_table(self.score, self.place, "method", aggfunc="mean")
+        pair = table[[one, other]].dropna()
+        return np.asarray(pair[one] - pair[other])
 
     def curves(self) -> Iterator[Curve]:
         """Yield the mean of each score against the number of features, with its interval."""
         names = ("accuracy", "balanced_accuracy") if self.problem.classes else ("mse", "r2", "r")
         for (selector, weighted, output), rows in self.curve.groupby(CURVE, sort=False):
-            by_size = [(int(n), part) for n, part in rows.groupby("n")]
+            by_size = [(int(n), part.groupby(self.place)[list(names)].mean()) for n, part in rows.groupby("n")]
             bands = {name: _band(self._estimate(name, part[name]) for _, part in by_size) for name in names}
             sizes = [n for n, _ in by_size]
             yield Curve(selector=selector, weighted=weighted, output=output, n=sizes, **bands)
 
     def _errors(self, selector: str, weighted: bool, output: str | None = None) -> pd.DataFrame:
-        """Return the error of a selector's curve, (folds, sizes)."""
+        """Return the error of a selector's curve, (folds, sizes): of one output, or 1 − score over all of them."""
         rows = self.curve[(self.curve["selector"] == selector) & (self.curve["weighted"] == weighted)]
         rows = rows if output is None else rows[rows["output"] == output]
-        value = 1 - rows["accuracy"] if self.problem.classes else rows["mse"]
-        return rows.assign(error=value).pivot(index=FOLD, columns="n", values="error")
+        value = rows["mse"] if output is not None and not self.problem.classes else 1 - rows[self.score]
+        return rows.assign(error=value).pivot_table("error", self.place, "n")
 
     def _has_weights(self, selector: str) -> bool:
         return bool(self.curve.loc[self.curve["selector"] == selector, "weighted"].any())
@@ -204,6 +220,15 @@ class _Digest:
             if len(errors) and selector != "all":
                 best = find_best_size(errors.columns, errors.to_numpy(), self.ratio)
                 yield BestSize(selector=selector, weighted=weighted, output=output, **best)
+
+
+def _find_main(reference: str, methods: set[str]) -> str:
+    """Return the method of the headline; it is chosen before any score is seen.
+
+    >>> _find_main("rgs", {"rgs", "rgs + auto", "ridge"}), _find_main("rgs", {"rgs", "ridge"})
+    ('rgs + auto', 'rgs')
+    """
+    return next(method for method in (KERNEL, f"{reference} + auto", reference) if method in methods)
 
 
 def _band(estimates: Iterable[Estimate]) -> Band:
@@ -251,15 +276,23 @@ def _find_warnings(problem: Problem, attrs: Mapping[str, Any]) -> Iterator[str]:
         yield "folds of shuffled bins leak: every score in this run is inflated"
     if attrs["dropped_target"]:
         yield f"{attrs['dropped_target']} samples were dropped because the target is missing there"
-    if len(problem.samples) < 5 * NULL_ROWS:
-        yield f"only {len(problem.samples)} samples: shifts of the null control are short against the movement"
+    if problem.kind == "permuted":
+        yield (
+            "folds of permuted trials or blocks: neighbors in time of a test sample are in the training part, so that "
+            "scores measure interpolation, which slow drift alone can make good; chance is not tested"
+        )
+    if problem.kind in ("trials", "blocks") and len(problem.samples) < FEW_SAMPLES:
+        yield f"only {len(problem.samples)} samples: shifts of the target are short against the movement"
 
 
-NULL_ROWS = 60
-"""Samples at each end, a fifth of the session, below which shifts are too short to be trusted."""
+FEW_SAMPLES = 300
+"""Samples below which shifts, of a third of them at most, are too short to be trusted."""
+
+MARGIN = 0.05
+"""Loss of the score that counts as none where few channels are to replace all."""
 
 
-def _describe_audit(problem: Problem) -> Audit:
+def _describe_audit(problem: Problem, tensor: xr.Dataset) -> Audit:
     folds = [
         AuditedFold(
             repeat=fold.repeat,
@@ -271,7 +304,8 @@ def _describe_audit(problem: Problem) -> Audit:
         for fold in problem.folds
     ]
     n_overlaps = sum(fold.n_overlaps for fold in folds)
-    return Audit(passed=n_overlaps == 0, n_overlaps=n_overlaps, folds=folds)
+    span = tensor.attrs["target_span"]
+    return Audit(passed=n_overlaps == 0, n_overlaps=n_overlaps, target_span=span, folds=folds)
 
 
 def _describe_stability(problem: Problem, weights: xr.Dataset) -> Iterator[Stability]:
@@ -282,40 +316,25 @@ def _describe_stability(problem: Problem, weights: xr.Dataset) -> Iterator[Stabi
             ranks = part["ranking"].values.reshape(-1, problem.samples.n_features)
             done = ranks.min(axis=1) > 0
             n = describe_counts(part["n_chosen"].values.reshape(-1)[done]).median if done.any() else 0
-            yield Stability(selector=selector, output=output, n=n, **measure_stability(ranks[done] <= n))
+            yield Stability(selector=selector, output=output, n=n, index=measure_stability(ranks[done] <= n))
 
 
-def _describe_few_channels(weights: xr.Dataset) -> FewChannels | None:
-    """Tell how many channels sufficed in each fold, and how often each was among them."""
+def _describe_few_channels(weights: xr.Dataset, digest: _Digest, chance: list[Chance]) -> FewChannels | None:
+    """Tell how many channels were kept in each fold, how often each was among them, and whether they suffice."""
     if "kept" not in weights:
         return None
     share = weights["kept"].mean(["repeat", "fold"]).values
     order = [i for i in np.argsort(-share, kind="stable") if share[i] > 0]
     names = weights["channel"].values
+    difference = estimate(digest.differences(SPARSE, KERNEL), digest.ratio)
+    beyond = any(one.beyond for one in chance if one.method == SPARSE)
     return FewChannels(
         n=describe_counts(weights["kept"].sum("channel").values),
         channels=[KeptChannel(channel=names[i], share=share[i]) for i in order],
+        difference=difference,
+        margin=MARGIN,
+        suffice=beyond and difference.low is not None and difference.low > -MARGIN,
     )
-
-
-def _describe_null(problem: Problem, rows: list[dict[str, Any]], bin_width: float) -> Iterator[Null]:
-    for output in problem.outputs:
-        own = [row for row in rows if row["output"] == output]
-        real = [row["value"] for row in own if row["shift"] == 0]
-        shifted = [row for row in own if row["shift"] != 0]
-        if not real or not shifted:
-            continue
-        values = [row["value"] for row in shifted]
-        yield Null(
-            output=output,
-            n_rows=own[0]["n_rows"],
-            shifts=[round(row["shift"] * bin_width, 9) for row in shifted],
-            values=values,
-            real=real[0],
-            p=null_p_value(real[0], values),
-            chance=np.mean(values),
-            high=np.percentile(values, 95),
-        )
 
 
 def _count_confusion(problem: Problem, predictions: xr.Dataset, method: str) -> Confusion | None:

@@ -16,13 +16,12 @@ from typing import Any
 import numpy as np
 
 from neurofs.comparison.names import find_decoder, split_method
-from neurofs.comparison.problem import NULL, Problem, Task, decoders_of, make_sizes
+from neurofs.comparison.problem import Problem, Task, decoders_of, make_sizes
 from neurofs.comparison.scores import score_classes, score_values
 from neurofs.comparison.store import TaskResult
 from neurofs.decoders import DECODERS
 from neurofs.features.holdouts import Holdout, hold_out
 from neurofs.features.samples import Samples
-from neurofs.features.splits import make_folds, shift_rows
 from neurofs.ground.errors import MAX_MESSAGE, UsageError, printable
 from neurofs.ground.threads import one_thread
 from neurofs.metric.neighbors import prefix_curves
@@ -32,9 +31,6 @@ from neurofs.selectors.targets import one_hot
 HOLDOUTS = 2  # inner hold-outs of a training part
 NEIGHBORS = (5, 10, 20, 40, 80)
 BETAS = (0.1, 0.25, 0.5)
-NULL_SPLITS = 3  # folds of the null control
-NULL_SIZES = 10  # numbers of features among which it chooses
-MAX_NULL_ROWS = 1500  # rows of the null control; more are thinned out evenly
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,13 +83,10 @@ def run_task(problem: Problem, task: Task) -> TaskResult:
     """Do one task, with one thread."""
     started = time.perf_counter()
     with one_thread():
-        if task.method == NULL:
-            result = _run_null(problem, task)
-        else:
-            fold = next(f for f in problem.folds if (f.repeat, f.fold) == (task.repeat, task.fold))
-            whole = _whole(problem, task)
-            run = _run_joint if find_decoder(task.method) else _run_selector
-            result = run(problem, task, whole[fold.train], whole[fold.test])
+        fold = next(f for f in problem.folds if (f.repeat, f.fold) == (task.repeat, task.fold))
+        whole = _whole(problem, task)
+        run = _run_joint if find_decoder(task.method) else _run_selector
+        result = run(problem, task, whole[fold.train], whole[fold.test])
     return replace(result, seconds=time.perf_counter() - started)
 
 
@@ -272,14 +265,10 @@ def _run_joint(problem: Problem, task: Task, train: Half, test: Half) -> TaskRes
 
 
 def _make_joint(problem: Problem, task: Task) -> tuple[Any, dict[str, Any]]:
-    """Return a decoder of all outputs, and what to say of it; the Kalman filter sees the newest bin alone."""
+    """Return a decoder of all outputs, and what to say of it."""
     name = split_method(task.method)[1]
     kind, n = DECODERS[name], problem.samples.n_features
-    known, settings = kind().get_params(), {}
-    if "random_state" in known:
-        settings["random_state"] = task.seed(problem.options.seed)
-    if "n_newest" in known:
-        settings["n_newest"] = n = problem.samples.n_channels
+    settings = {"random_state": task.seed(problem.options.seed)} if "random_state" in kind().get_params() else {}
     about = {"selector": kind.own_metric or "all", "decoder": kind.own_metric or name}
     return kind(**settings), {**about, "n": n, "weighted": bool(kind.own_metric)}
 
@@ -324,39 +313,3 @@ def _row(
         **{name: float(value) for name, value in score(test.y, predicted).items()},
         "n_test": len(test.y),
     }
-
-
-# ---------------------------------------------------------------------------------------------- null control
-
-
-def _run_null(problem: Problem, task: Task) -> TaskResult:
-    """Decode a shifted target with the first selector at its own chosen n, over all folds of one repeat."""
-    options, whole = problem.options, _whole(problem, task)
-    middle, shifts = shift_rows(len(whole.y), options.n_shifts)
-    shift = int(shifts[task.fold])
-    middle = middle[:: -(-len(middle) // MAX_NULL_ROWS)]
-    trials = None if whole.trials is None else whole.trials[middle]
-    part = Half(whole.samples[middle], whole.y[middle + shift], trials)
-    n_groups = len(middle) if trials is None else len(np.unique(trials))
-    seed = Task(NULL, task.output, 0, 0).seed(options.seed)
-    found = [
-        _null_score(problem, part[fold.train], part[fold.test], seed)
-        for fold in make_folds(part.samples, trials, min(options.n_splits, NULL_SPLITS, n_groups))
-    ]
-    defined = [value for value in found if np.isfinite(value)] or [np.nan]
-    row = {"output": problem.outputs[task.output], "shift": shift, "value": float(np.mean(defined))}
-    return TaskResult([{**row, "n_rows": len(middle)}])
-
-
-def _null_score(problem: Problem, train: Half, test: Half, seed: int) -> float:
-    """Return R², or the accuracy, of soft kNN at the n that one inner hold-out prefers."""
-    name = problem.reference
-    sizes = make_sizes(problem.options, problem.samples.n_features)
-    sizes = sizes[np.unique(np.linspace(0, len(sizes) - 1, NULL_SIZES).round().astype(int))]
-    choice = rehearse(problem, name, train, sizes, seed, at_most=1).choice
-    ranking = fit_selector(problem, name, train, seed)
-    n, points = np.array([choice.n]), [(choice.k, choice.beta)]
-    predicted = _predict_curves(problem, ranking, train, test, n, points, choice.weighted)[0, 0]
-    if problem.classes:
-        return float(score_classes(test.y, predicted)["accuracy"])
-    return float(score_values(test.y, predicted)["r2"])

@@ -1,124 +1,139 @@
 """The result in plain words: the headline of a summary, and the table that decode prints."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from neurofs.comparison.names import name_method
+from neurofs.comparison.names import name_method, split_method
 from neurofs.comparison.problem import KERNEL, SPARSE
-from neurofs.comparison.summary import Estimate, Findings, Headline, MethodScores, Number, Numbers, PairedTest, Summary
+from neurofs.comparison.summary import (
+    Chance,
+    Estimate,
+    Findings,
+    Headline,
+    MethodScores,
+    Number,
+    Numbers,
+    PairedTest,
+    Summary,
+)
 from neurofs.comparison.wording import SCORE_NAMES, format_estimate, format_number, format_p, format_percent
 from neurofs.ground.errors import printable
+
+LEVEL = 0.05
+"""Below this, p-values count."""
 
 MOST_NAMED = 40
 """Channels that the headline may list by name."""
 
 
 def write_headline(summary: Findings) -> Headline:
-    """Return the numbers that matter most, and two or three sentences about them."""
-    methods, reference = summary.by_method, summary.reference
-    best = f"{reference} + auto" if f"{reference} + auto" in methods else reference
-    score, rival = summary.score, _find_rival(summary)
+    """Return the numbers that matter most, and a few sentences about them."""
+    methods, reference, score = summary.by_method, summary.reference, summary.score
+    same = split_method(summary.main)[1]
+    everything = next((methods[name] for name in (f"all + {same}", "all") if name in methods), None)
+    rival = next((m for m in summary.methods if not _is_kin(m, reference)), None)
     numbers = Numbers(
-        best=_number("Best pipeline", methods[best], score),
-        reference=_number(f"{name_method(reference)} at its chosen n", methods[reference], score),
-        all=_number("All features", methods["all"], score) if "all" in methods else None,
+        main=_number(name_method(summary.main), methods[summary.main], score),
+        reference=_number(name_method(reference), methods[reference], score),
+        all=_number("All features", everything, score) if everything else None,
         rival=_number("Best rival", rival, score) if rival else None,
-        chance=_chance(summary),
     )
-    return Headline(method=best, numbers=numbers, sentences=list(_sentences(summary, numbers, methods[best])))
+    return Headline(numbers=numbers, sentences=list(_sentences(summary, numbers)))
 
 
 def _number(label: str, method: MethodScores, score: str) -> Number:
     return Number(label=label, method=method.method, n=method.n.median, **dict(method.pooled.of(score)))
 
 
-def _find_rival(summary: Findings) -> MethodScores | None:
-    """Return the best method that does not use the reference; methods are sorted, best first."""
-    apart = [m for m in summary.methods if m.selector != summary.reference]
-    return next((m for m in apart if m.method not in ("all", "random")), None)
+def _is_kin(method: MethodScores, reference: str) -> bool:
+    """Whether a method uses the first selector, or is kernel RGS: no rival of the headline."""
+    return method.selector == reference or method.method in (KERNEL, SPARSE)
 
 
-def _chance(summary: Findings) -> Number | None:
-    null = summary.null
-    if not null:
-        return None
-    return Number(
-        label="Chance",
-        method="shifted target",
-        mean=_mean([one.chance for one in null]),
-        high=_mean([one.high for one in null]),
-        p=max(one.p for one in null),
-    )
-
-
-def _mean(values: list[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if len(known) == len(values) else None
-
-
-def _sentences(summary: Findings, numbers: Numbers, best: MethodScores) -> Iterator[str]:
-    yield _describe_reference(summary, numbers)
-    yield _compare_with_rival(numbers, best)
-    if numbers.chance:
-        yield judge_chance(max(one.p for one in summary.null), len(summary.null[0].values))
+def _sentences(summary: Findings, numbers: Numbers) -> Iterator[str]:
+    yield _describe_main(summary)
+    if numbers.rival:
+        yield _compare_with_rival(summary, numbers.rival)
+    if summary.chance:
+        yield judge_chance(summary.chance_of(summary.main))
     yield from _describe_few_channels(summary)
 
 
-def _describe_reference(summary: Findings, numbers: Numbers) -> str:
-    ours = summary.by_method[summary.reference]
+def _describe_main(summary: Findings) -> str:
+    main = summary.by_method[summary.main]
     outputs = " and ".join(
         f"{printable(name)} with {SCORE_NAMES[summary.score]} = {format_estimate(found.of(summary.score))}"
-        for name, found in ours.outputs.items()
+        for name, found in main.outputs.items()
     )
-    text = f"With {ours.n.median} features, chosen on training data, {name_method(ours.method)} decodes {outputs}"
-    if numbers.all:
-        n_features = summary.session.n_channels * summary.session.n_lags
-        text += f"; all {n_features} features alike reach {format_number(numbers.all.mean)}"
-    if numbers.chance:
-        text += f"; chance is {format_number(numbers.chance.mean)}"
-    return text + "."
+    n_features = summary.session.n_channels * summary.session.n_lags
+    used = f"{main.n.median} of {n_features}" if main.n.median < n_features else f"all {n_features}"
+    return f"{name_method(main.method)} decodes {outputs}, from {used} features."
 
 
-def _compare_with_rival(numbers: Numbers, best: MethodScores) -> str:
-    """Compare the best pipeline with the best rival, whichever is ahead."""
-    what, reached = "weights" if best.weighted else "features", format_number(numbers.best.mean)
-    text = f"{name_method(best.selector)} {what} with {best.decoder} decoding reach {reached}"
-    rival = numbers.rival
-    if rival is None:
-        return text + "."
-    place = "ahead of" if (numbers.best.mean or 0) > (rival.mean or 0) else "but behind"
-    return f"{text}, {place} the best rival, {name_method(rival.method)}, with {format_number(rival.mean)}."
+def _compare_with_rival(summary: Findings, rival: Number) -> str:
+    """Compare the main method with the best rival, in the words that their test allows."""
+    test = summary.tests_by_method[rival.method]
+    name = f"the best rival, {name_method(rival.method)} ({format_number(rival.mean)})"
+    if test.p_holm is None:
+        return f"{name[0].upper()}{name[1:]}, cannot be compared: there is only one fold."
+    n = len(summary.tests_by_method)
+    p = f"p = {format_p(test.p_holm)}" + (f", corrected for {n} comparisons" if n > 1 else "")
+    if test.p_holm > LEVEL:
+        return f"It is level with {name}: the folds do not tell them apart ({p})."
+    ahead = (test.difference.mean or 0.0) > 0
+    return f"It is {'ahead of' if ahead else 'behind'} {name} by {format_number(abs(test.difference.mean or 0))} ({p})."
 
 
-def judge_chance(p: float, n_shifts: int) -> str:
-    """Say whether a result may be chance, given the p-value of the null control."""
-    if p <= 0.05:
-        return f"This is no chance result: p = {format_p(p)} against {n_shifts} shifted targets."
-    least = 1 / (n_shifts + 1)
-    if least > 0.05 and p < least + 1e-9:
-        return (
-            f"Better than all of {n_shifts} shifted targets, too few to rule out chance (p = {format_p(least)}); "
-            "ask for 19 or more with --n-shifts."
-        )
+def judge_chance(tests: Sequence[Chance]) -> str:
+    """Say for which outputs decoding is beyond chance."""
+    found = [printable(test.output) for test in tests if test.beyond]
+    missed = [_tell_missed(test) for test in tests if not test.beyond]
+    other = "targets of other trials" if tests[0].shifted == "trials" else "the target at other times"
+    if not missed:
+        p = format_p(max(test.p_corrected for test in tests))
+        return f"This is beyond chance: predictions agree with the target better than with {other} (p ≤ {p})."
+    if not found:
+        return f"This may be chance: {'; '.join(missed)}. Do not read anything into the weights."
+    p = format_p(max(test.p_corrected for test in tests if test.beyond))
     return (
-        f"This may be chance: p = {format_p(p)} against {n_shifts} shifted targets. "
-        "Do not read anything into the weights."
+        f"{_join(found)} {'is' if len(found) == 1 else 'are'} decoded beyond chance (p ≤ {p}); "
+        f"{'; '.join(missed)}: do not read anything into weights for {'it' if len(missed) == 1 else 'these'}."
     )
+
+
+def _tell_missed(test: Chance) -> str:
+    """Say why decoding of an output is not beyond chance."""
+    name = printable(test.output)
+    if test.real is None:
+        return f"{name} does not vary in the middle of the session, or its predictions do not"
+    if test.p_corrected <= LEVEL:
+        return f"{name} is decoded with R² below 0, worse than by its mean"
+    least = 1 / (1 + test.n_shifts // 2)
+    few = ", the least that so few shifts allow" if test.p <= least and least > LEVEL else ""
+    other = "that of other trials" if test.shifted == "trials" else "that of other times"
+    return f"predictions of {name} do not follow it clearly better than {other} (p = {format_p(test.p_corrected)}{few})"
+
+
+def _join(names: list[str]) -> str:
+    return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
 
 
 def _describe_few_channels(summary: Findings) -> Iterator[str]:
-    """Say how many channels suffice and which, if that was asked."""
+    """Say whether few channels suffice and which, if that was asked."""
     few = summary.few_channels
     if few is None:
         return
-    reached = {
-        m.method: format_number(m.pooled.of(summary.score).mean)
-        for m in summary.methods
-        if m.method in (SPARSE, KERNEL)
-    }
-    n, n_channels = few.n, summary.session.n_channels
-    text = f"{n.median} of {n_channels} channels suffice ({n.low} to {n.high} in single folds): "
-    text += f"kernel RGS with these alone reaches {reached[SPARSE]}"
-    yield text + (f", with all {reached[KERNEL]}." if KERNEL in reached else ".")
+    methods, score = summary.by_method, summary.score
+    sparse, full = (format_number(methods[name].pooled.of(score).mean) for name in (SPARSE, KERNEL))
+    which = f"{few.n.median} of {summary.session.n_channels} channels ({few.n.low} to {few.n.high} in single folds)"
+    difference = format_estimate(few.difference, 3, 3)
+    reach = f"{which} reach {sparse} with kernel RGS, all of them {full}"
+    if few.suffice:
+        yield f"{reach}: these channels suffice; the difference, {difference}, is within {few.margin:g}."
+    elif not any(test.beyond for test in summary.chance_of(SPARSE)):
+        yield f"{reach}: since this is not beyond chance, how many channels suffice cannot be said."
+        return
+    else:
+        yield f"{reach}: the difference, {difference}, does not show that these suffice (margin {few.margin:g})."
     often = [printable(one.channel) for one in few.channels if one.share > 0.5]
     if 0 < len(often) <= MOST_NAMED:
         yield f"Kept in most folds: {', '.join(often)}."
@@ -128,7 +143,7 @@ def render_summary(summary: Summary) -> str:
     """Return the table of methods, one row each, and the headline, as text."""
     columns = _list_columns(summary)
     titles = [title for title, _ in columns]
-    header = ["method", "n", *titles, f"{name_method(summary.reference)} wins", "p (Holm)"]
+    header = ["method", "n", *titles, "loses", "p (Holm)"]
     tests = summary.tests_by_method
     rows = [
         [

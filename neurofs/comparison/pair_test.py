@@ -26,6 +26,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import uniform_filter1d
 
+from neurofs.comparison.shifts import pair_trials, split_stretches
+
 N_SHIFTS = 100
 Q = 0.10  # expected share of false pairs among those reported
 ANY = 0.01  # level at which there is any pair at all
@@ -336,16 +338,6 @@ def remove_movement(X: np.ndarray, around: np.ndarray, slow: np.ndarray) -> np.n
 # ---------------------------------------------------------------------------------------------------- shifts
 
 
-def split_stretches(stretches: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first row and the number of rows of each stretch, in the order of rows.
-
-    >>> split_stretches(np.array([4, 4, 7, 2, 2, 2]))
-    (array([0, 2, 3]), array([2, 1, 3]))
-    """
-    first = np.concatenate([[0], np.flatnonzero(np.diff(stretches)) + 1])
-    return first, np.diff(np.append(first, len(stretches)))
-
-
 def shift_rows(stretches: np.ndarray, by_trial: bool, n_shifts: int, seed: int = 0) -> np.ndarray:
     """Return the rows whose target each row gets at every shift, (shifts, rows).
 
@@ -361,5 +353,4 @@ def shift_rows(stretches: np.ndarray, by_trial: bool, n_shifts: int, seed: int =
         orders = [(np.arange(n) + k) % n for k in np.linspace(1, n - 1, n_shifts).round().astype(int)]
     else:
         orders = [rng.permutation(n) for _ in range(n_shifts)]
-    within = (np.arange(m) - np.repeat(first, size) + 0.5) / np.repeat(size, size)
-    return np.stack([np.repeat(first[o], size) + (within * np.repeat(size[o], size)).astype(int) for o in orders])
+    return np.stack([pair_trials(first, size, np.arange(n), order) for order in orders])

@@ -1,8 +1,8 @@
 """`Problem`: what a comparison works on, cut into tasks that do not know of each other.
 
 A problem is one session's samples, targets and folds with the settings of the comparison. A `Task` is one
-method on one output, repeat and fold, or one shift of the null control; its key says what its result was
-computed from, so that a result that is already there can be used again.
+method on one output, repeat and fold; its key says what its result was computed from, so that a result that is
+already there can be used again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from neurofs import __version__
 from neurofs.comparison.names import find_decoder, name_alone, split_method
 from neurofs.decoders import DECODERS
 from neurofs.features.samples import Samples
-from neurofs.features.splits import Fold, make_folds, shift_rows
+from neurofs.features.splits import Fold, make_folds, shift_borders
 from neurofs.features.tensor import to_samples
 from neurofs.ground.config import CompareOptions
 from neurofs.ground.errors import UsageError, printable, quoted
@@ -30,7 +30,6 @@ from neurofs.selectors import SELECTORS
 
 BASELINES = ("all", "random", "ridge", "kalman")
 KERNEL, SPARSE = map(name_alone, ("kernel-rgs", "kernel-rgs-sparse"))
-NULL = "null"
 ALL_OUTPUTS = -1
 DEFAULT_SELECTORS = {
     "values": ("rgs", "sks", "infogain", "corrcoef"),
@@ -50,8 +49,6 @@ N_SIZES = 30
 @dataclass(frozen=True, order=True)
 class Task:
     """One piece of work: a method on one output (-1: all together), repeat and fold.
-
-    For the null control, `fold` is the number of the shift, 0 for none.
 
     >>> Task("rgs", 0, 1, 4).id
     'rgs-o0-r1-f4'
@@ -107,13 +104,12 @@ class Problem:
         classes = tuple(tensor.attrs["classes"])
         options = _spell_out(options, bool(classes))
         trials = trial if _by_trials(options, trial) else None
+        _check_whole(classes, trials)
         _check_amount(tensor, len(samples), trials, options)
         _check_targets(targets, tensor["output"].values, classes)
         make_sizes(options, samples.n_features)
         try:
-            folds = make_folds(
-                samples, trials, options.n_splits, options.n_repeats, options.seed, options.folds == "shuffled"
-            )
+            folds = make_folds(samples, trials, options.n_splits, options.n_repeats, options.seed, options.folds)
         except ValueError as error:
             raise UsageError(
                 f"{quoted(tensor.attrs['name'])}: cannot make {options.n_splits} folds: {error}. "
@@ -138,9 +134,9 @@ class Problem:
 
     @property
     def kind(self) -> str:
-        """What a fold is made of: trials, blocks, or shuffled bins."""
-        if self.options.folds == "shuffled":
-            return "shuffled"
+        """What a fold is made of: trials or blocks that follow each other, permuted ones, or shuffled bins."""
+        if self.options.folds in ("permuted", "shuffled"):
+            return self.options.folds
         return "blocks" if self.trials is None else "trials"
 
     @cached_property
@@ -174,42 +170,36 @@ def list_tasks(problem: Problem) -> list[Task]:
         methods.pop("kalman")
     methods |= dict.fromkeys(name_alone(name) for name in sorted(options.decoder) if DECODERS[name].own_metric)
     joint = {method for method in methods if find_decoder(method)}  # fitted to all outputs at once
-    tasks = [
+    return [
         Task(method, ALL_OUTPUTS if method in joint else output, fold.repeat, fold.fold)
         for fold in problem.folds
         for output in range(n_outputs)
         for method in methods
         if output == 0 or method not in joint
     ]
-    n_shifts = len(shift_rows(len(problem.samples), options.n_shifts)[1]) if options.n_shifts else 0
-    return tasks + [Task(NULL, output, 0, shift) for output in range(n_outputs) for shift in range(n_shifts)]
 
 
 def task_key(problem: Problem, task: Task) -> str:
     """Return a hash of everything that the result of a task depends on."""
     options = problem.options
-    selector = problem.reference if task.method == NULL else task.method
     touched = {
         "data": problem.data_key,
         "code": code_version(),
         "task": task.id,
-        "folds": [problem.kind, options.n_splits, options.seed],
-        "selector": [selector, problem.settings(selector)],
+        "folds": [problem.kind, options.n_splits, options.seed, shift_borders(options.n_repeats)[task.repeat]],
+        "selector": [task.method, problem.settings(task.method)],
         "knn": [options.sizes, options.n_neighbors, options.beta],
         "decoder": decoders_of(problem, task.method),
-        "packages": _name_packages(selector, decoders_of(problem, task.method)),
-        "shifts": options.n_shifts if task.method == NULL else 0,
+        "packages": _name_packages(task.method, decoders_of(problem, task.method)),
     }
     return hashlib.sha256(json.dumps(touched, sort_keys=True).encode()).hexdigest()
 
 
 def decoders_of(problem: Problem, method: str) -> list[str]:
-    """Return the decoders, beside knn, that run on the features of a selector."""
-    if method not in problem.options.selectors:
+    """Return the decoders, beside knn, that run on the features of a selector, or on all: the same for each."""
+    if method not in (*problem.options.selectors, "all"):
         return []
-    apart = {"knn"} if method == problem.reference else {"knn", "auto"}
-    names = [name for name in problem.options.decoder if name not in apart]
-    return [name for name in names if not DECODERS[name].own_metric]
+    return [name for name in problem.options.decoder if name != "knn" and not DECODERS[name].own_metric]
 
 
 def _name_packages(method: str, decoders: list[str]) -> list[str]:
@@ -256,7 +246,10 @@ def make_sizes(options: CompareOptions, n_features: int) -> np.ndarray:
 
 
 def _spell_out(options: CompareOptions, classes: bool) -> CompareOptions:
-    """Return the options with selectors filled in, after a check of all names."""
+    """Return the options with selectors filled in, after a check of all names.
+
+    Whether few channels suffice is seen beside all of them, so that kernel-rgs-sparse asks for kernel-rgs, too.
+    """
     names = options.selectors or DEFAULT_SELECTORS["classes" if classes else "values"]
     names = tuple(dict.fromkeys(name for name in names if name not in BASELINES))
     for name in names:
@@ -265,10 +258,11 @@ def _spell_out(options: CompareOptions, classes: bool) -> CompareOptions:
     for name in options.decoder:
         if DECODERS.find(name).target == "classes" and not classes:
             raise UsageError(f"decoder {name} needs classes as target, a condition of the trials; leave it out")
+    decoders = tuple(dict.fromkeys((*options.decoder, *(["kernel-rgs"] * ("kernel-rgs-sparse" in options.decoder)))))
     if not names:
         raise UsageError("expected at least one selector besides the baselines all, random, ridge, kalman")
     _check_settings(options.settings)
-    return options.model_copy(update={"selectors": names})
+    return options.model_copy(update={"selectors": names, "decoder": decoders})
 
 
 def _check_settings(settings: dict[str, dict[str, Any]]) -> None:
@@ -291,7 +285,16 @@ def _by_trials(options: CompareOptions, trial: np.ndarray) -> bool:
             "folds: shuffled bins put overlapping windows into training and test parts, which inflates every "
             "score. Use --folds auto, or say --allow-leakage to see how much"
         )
-    return has_trials and options.folds in ("auto", "trials", "shuffled")
+    return has_trials and options.folds != "blocks"
+
+
+def _check_whole(classes: tuple[str, ...], trials: np.ndarray | None) -> None:
+    """Refuse to cut trials where their condition is the target."""
+    if classes and trials is None:
+        raise UsageError(
+            "folds: all bins of a trial have its class, and blocks would put some of them into the training and "
+            "some into the test part. Use --folds trials"
+        )
 
 
 def _check_amount(tensor: xr.Dataset, n_rows: int, trials: np.ndarray | None, options: CompareOptions) -> None:

@@ -7,7 +7,7 @@ accuracy = share of right classes      balanced accuracy = mean over classes of 
 import numpy as np
 import pandas as pd
 
-SCORES = ("mse", "r2", "r", "accuracy", "balanced_accuracy")
+SCORES = ["mse", "r2", "r", "accuracy", "balanced_accuracy"]
 RANGES = {
     "mse": (0.0, np.inf),
     "r2": (-np.inf, 1.0),

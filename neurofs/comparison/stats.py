@@ -1,4 +1,4 @@
-"""Statistics over folds: intervals, paired tests, wins, stability of the selection, chance.
+"""Statistics over folds: intervals, paired tests, wins, stability of the selection.
 
 Folds share training data, so their scores are not independent. Nadeau and Bengio (2003) correct for it: the
 variance of the mean of J folds is estimated as
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm, t
+from scipy.stats import t
 
 from neurofs.comparison.summary import Count, Estimate
 
@@ -99,32 +99,28 @@ def share_of_wins(ours: Any, theirs: Any) -> float:
     return float(np.mean(np.where(ours == theirs, 0.5, ours < theirs)))
 
 
-def measure_stability(selected: Any) -> dict[str, float | None]:
-    """Return Nogueira's index of the stability of a selection, with its 95 % interval.
+def measure_stability(selected: Any) -> float | None:
+    """Return Nogueira's index of the stability of a selection; None for one fold, or if all or nothing is selected.
 
     `selected` (folds, features) says what each fold selected. With p_f the share of folds that select f, and k̄
     the mean number selected of d,
 
         Φ = 1 − mean_f [M/(M−1) p_f (1−p_f)] / [(k̄/d) (1 − k̄/d)]
 
-    is 1 if all folds select the same and about 0 for selections at random (Nogueira, Sechidis & Brown 2018,
-    whose asymptotic variance gives the interval).
+    is 1 if all folds select the same and about 0 for selections at random (Nogueira, Sechidis & Brown 2018). Their
+    interval is for independent selections; folds share training data, so that none is given here.
 
     >>> measure_stability([[1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 0, 0]])
-    {'index': 1.0, 'low': 1.0, 'high': 1.0}
+    1.0
     """
     Z = np.asarray(selected, float)
     M, d = Z.shape
-    share, size = Z.mean(axis=0), Z.sum(axis=1)
-    k = float(size.mean())
+    share = Z.mean(axis=0)
+    k = float(Z.sum(axis=1).mean())
     scale = k / d * (1 - k / d)
     if M < 2 or scale == 0:
-        return {"index": None, "low": None, "high": None}
-    index = 1 - float(np.mean(M / (M - 1) * share * (1 - share))) / scale
-    phi = (Z @ share / d - size * k / d**2 + index / 2 * (2 * k * size / d**2 - size / d - k / d + 1)) / scale
-    variance = 4 / M**2 * float(np.sum((phi - phi.mean()) ** 2))
-    half = float(norm.ppf((1 + CONFIDENCE) / 2) * np.sqrt(variance))
-    return {"index": index, "low": index - half, "high": index + half}
+        return None
+    return 1 - float(np.mean(M / (M - 1) * share * (1 - share))) / scale
 
 
 def find_best_size(sizes: Any, errors: Any, ratio: float) -> dict[str, int]:
@@ -142,13 +138,3 @@ def find_best_size(sizes: Any, errors: Any, ratio: float) -> dict[str, int]:
     slack = [_standard_error(d, ratio) if len(d) > 1 else 0.0 for d in difference.T]
     close = np.flatnonzero(difference.mean(axis=0) <= slack)
     return {"n": int(sizes[best]), "low": int(sizes[close[0]]), "high": int(sizes[close[-1]])}
-
-
-def null_p_value(real: float, shifted: Any) -> float:
-    """Return the share of shifts, the real one among them, that do at least as well as the real one.
-
-    >>> null_p_value(0.8, [0.1, -0.1, 0.0, 0.2])
-    0.2
-    """
-    shifted = np.asarray(shifted, float)
-    return float((1 + np.sum(shifted >= real)) / (1 + shifted.size))

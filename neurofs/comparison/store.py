@@ -20,7 +20,7 @@ BY_METHOD = ("predicted", "deviation")
 class TaskResult:
     """What one task found."""
 
-    rows: list[dict[str, Any]]  # of the table of scores, or of the null control
+    rows: list[dict[str, Any]]  # of the table of scores
     weights: np.ndarray | None = None  # of a selector's features
     order: np.ndarray | None = None  # a selector's features, best first
     kept: np.ndarray | None = None  # which channels suffice, if that was asked

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-SCHEMA: Literal[2] = 2
+SCHEMA: Literal[3] = 3
 Score = Literal["r2", "accuracy"]
 
 
@@ -83,14 +83,14 @@ class MethodScores(_Part):
 
 
 class PairedTest(_Part):
-    """The reference against one method on the same folds."""
+    """The main method against another one on the same folds."""
 
     method: str
     output: str = Field(description='An output, or "pooled".')
-    difference: Estimate = Field(description="Reference minus method, in units of the score.")
+    difference: Estimate = Field(description="Main minus other method, in units of the score.")
     p: Value
     effect_size: Value = Field(description="The mean difference in standard deviations of the differences.")
-    wins: Value = Field(description="Share of folds that the reference wins.")
+    wins: Value = Field(description="Share of folds that the main method wins.")
     n_folds: int
     p_holm: Value = Field(None, description="Corrected for the number of methods (Holm).")
 
@@ -115,7 +115,10 @@ class Curve(_Part):
 
 
 class Wins(_Part):
-    """Share of folds in which the reference beats a rival, against the number of features; all outputs."""
+    """Share of folds in which the reference beats a rival, against the number of features.
+
+    The error of a fold is the mean over outputs, and over repeats that have the same place in time.
+    """
 
     rival: str
     weighted: bool = Field(description="Whether the reference used its weights; rivals never do.")
@@ -145,14 +148,15 @@ class BestSize(_Part):
 
 
 class Stability(_Part):
-    """Nogueira's index of the first n features, n being the median of what was chosen."""
+    """Nogueira's index of the first n features in different folds, n being the median of what was chosen.
+
+    Folds share most of their training data: independent recordings agree less.
+    """
 
     selector: str
     output: str
     n: int
     index: Value
-    low: Value
-    high: Value
 
 
 class KeptChannel(_Part):
@@ -163,23 +167,44 @@ class KeptChannel(_Part):
 
 
 class FewChannels(_Part):
-    """How many channels suffice; those kept most often first."""
+    """How many channels kernel RGS keeps, those kept most often first, and whether they suffice."""
 
     n: Count
     channels: list[KeptChannel]
+    difference: Estimate = Field(description="Score with these channels minus that with all, on the same folds.")
+    margin: float = Field(description="Loss of the score that still counts as none.")
+    suffice: bool = Field(description="Whether the loss is within the margin (95 %), and decoding beyond chance.")
 
 
-class Null(_Part):
-    """The score at targets shifted against the spikes, of one output."""
+class Coverage(_Part):
+    """How often the 95 % intervals of a method hold the truth, over all outputs and repeats."""
 
+    method: str
+    mean: float = Field(description="Share of samples, on average.")
+    by_size: Values = Field(
+        description="The same by fifths of the samples, from those nearest to the mean of their output to the farthest."
+    )
+    half_width: float = Field(description="Mean half of an interval, in standard deviations of the output.")
+
+
+class Chance(_Part):
+    """Whether a method decodes an output beyond chance: how well its predictions agree with the target at other times.
+
+    Agreement is the correlation of values, and the share of right classes (`comparison.chance`).
+    """
+
+    method: str
     output: str
-    n_rows: int = Field(description="Samples from the middle of the session that were decoded.")
-    shifts: list[float] = Field(description="Seconds.")
-    values: Values = Field(description="The score at each shift.")
-    real: Value = Field(description="The score of the same decoding without a shift.")
-    p: float = Field(description="Share of shifts, none among them, that do at least as well as none.")
-    chance: Value = Field(description="Mean over shifts.")
-    high: Value = Field(description="95th percentile over shifts.")
+    shifted: Literal["trials", "samples"] = Field(description="What the target is shifted by.")
+    n_shifts: int
+    farthest: float = Field(description="The longest shift, in trials or seconds.")
+    real: Value = Field(description="Agreement at no shift, in the middle of the session.")
+    mean: Value = Field(description="Mean agreement over shifts.")
+    high: Value = Field(description="95th percentile of the agreement over shifts.")
+    p: float = Field(description="m / (N + 1): m of 2N + 1 shifts, none among them, agree at least as well as none.")
+    p_corrected: float = Field(description="Corrected for the number of outputs (Westfall and Young).")
+    beyond: bool = Field(description="Whether p_corrected is at most 0.05 and R² is above 0.")
+    values: Values = Field(description="Agreement at some of the shifts, in order; of the main method alone.")
 
 
 class Gap(_Part):
@@ -243,23 +268,20 @@ class Number(Estimate):
     label: str
     method: str
     n: int | None = Field(None, description="Number of features.")
-    p: Value = Field(None, description="Of chance only: the largest p of the null control.")
 
 
 class Numbers(_Part):
     """The numbers of the headline; null where a run has no such method."""
 
-    best: Number = Field(description="The reference with the decoder that suits it best, if that was asked.")
-    reference: Number = Field(description="The reference with soft kNN.")
-    all: Number | None = Field(description="All features alike.")
-    rival: Number | None = Field(description="The best method without the reference.")
-    chance: Number | None = Field(description="The mean over shifted targets.")
+    main: Number = Field(description="The method of the headline.")
+    reference: Number = Field(description="The first selector with soft kNN.")
+    all: Number | None = Field(description="All features alike, with the decoder of the headline if it can be.")
+    rival: Number | None = Field(description="The best method that uses neither the first selector nor kernel RGS.")
 
 
 class Headline(_Part):
     """The result in a few numbers and sentences."""
 
-    method: str
     numbers: Numbers
     sentences: list[str]
 
@@ -299,7 +321,7 @@ class SessionFacts(_Part):
     n_samples: int
     n_trials: int
     n_gaps: int
-    kind: Literal["trials", "blocks", "shuffled"] = Field(description="What a fold is made of.")
+    kind: Literal["trials", "blocks", "permuted", "shuffled"] = Field(description="What a fold is made of.")
     outputs: list[Output]
     classes: list[str] = Field(description="Empty if the target has values.")
     dropped: Dropped
@@ -308,7 +330,7 @@ class SessionFacts(_Part):
 
 
 class AuditedFold(_Part):
-    """One fold, and how many of its training windows overlap a test window."""
+    """One fold, and how many pairs of a training and a test sample share raw data: spikes, or target."""
 
     repeat: int
     fold: int
@@ -322,6 +344,7 @@ class Audit(_Part):
 
     passed: bool
     n_overlaps: int
+    target_span: int = Field(1, description="Bins from which on two targets were made of different raw samples.")
     folds: list[AuditedFold]
 
 
@@ -352,9 +375,13 @@ class Provenance(_Part):
 class Findings(_Part):
     """All that a summary holds, but for its words."""
 
-    schema_version: Literal[2] = Field(SCHEMA, alias="schema")
+    schema_version: Literal[3] = Field(SCHEMA, alias="schema")
     score: Score = Field(description="The score of this target: r2 of values, accuracy of classes.")
-    reference: str = Field(description="The method that all others are compared with: the first selector.")
+    reference: str = Field(description="The first selector, with whose ranking all others are compared.")
+    main: str = Field(
+        description="The method of the headline, with which all others are compared: kernel RGS if it ran, else the "
+        "first selector with the decoder that training data prefer, else with soft kNN."
+    )
     session: SessionFacts
     audit: Audit
     methods: list[MethodScores] = Field(description="Best first.")
@@ -365,7 +392,8 @@ class Findings(_Part):
     best_n: list[BestSize]
     stability: list[Stability]
     few_channels: FewChannels | None = Field(description="Null if it was not asked how many channels suffice.")
-    null: list[Null] = Field(description="The null control; empty if it was not run.")
+    coverage: list[Coverage] = Field([], description="Of the methods that predict intervals.")
+    chance: list[Chance] = Field(description="Of every method and output; empty if folds are not contiguous in time.")
     confusion: Confusion | None = Field(description="Null if the target has no classes.")
     dependency: Dependency | None = Field(
         None, description="Left out unless it was asked whether channels work together."
@@ -379,10 +407,14 @@ class Findings(_Part):
 
     @property
     def tests_by_method(self) -> dict[str, PairedTest]:
-        """The tests over all outputs, by the method that the reference is compared with."""
+        """The tests over all outputs, by the method that the main one is compared with."""
         outputs = self.session.outputs
         whole = "pooled" if len(outputs) > 1 else outputs[0].name
         return {test.method: test for test in self.tests if test.output == whole}
+
+    def chance_of(self, method: str) -> list[Chance]:
+        """Return the tests of a method, one per output."""
+        return [one for one in self.chance if one.method == method]
 
 
 class Summary(Findings):

@@ -8,7 +8,7 @@ import pandas as pd
 import xarray as xr
 
 from neurofs.comparison.comparison import SCORE_COLUMNS
-from neurofs.comparison.problem import NULL, Problem, Task, list_tasks
+from neurofs.comparison.problem import Problem, Task, list_tasks
 from neurofs.comparison.store import TaskResult
 from neurofs.features.tensor import map_features
 
@@ -17,7 +17,7 @@ Results = Mapping[Task, TaskResult]
 
 def assemble_scores(problem: Problem, results: Results) -> pd.DataFrame:
     """Return the tidy table of scores, in a fixed order."""
-    rows = [row for task, result in results.items() if task.method != NULL for row in result.rows]
+    rows = [row for result in results.values() for row in result.rows]
     table = pd.DataFrame(rows).reindex(columns=list(SCORE_COLUMNS)).astype(SCORE_COLUMNS)
     places = {
         "output": {name: i for i, name in enumerate(problem.outputs)},
@@ -120,12 +120,6 @@ def _place(problem: Problem, results: Results, methods: list[str], kind: str) ->
             test = tests[task.repeat, task.fold]
             placed[methods.index(method), task.repeat, outputs][..., test] = values.T
     return placed
-
-
-def assemble_null(results: Results) -> list[dict[str, Any]]:
-    """Return the rows of the null control, by output and number of the shift."""
-    tasks = sorted(task for task in results if task.method == NULL)
-    return [row for task in tasks for row in results[task].rows]
 
 
 def rank_channels(weights: xr.Dataset) -> list[str]:

@@ -14,6 +14,11 @@ by the rank correlation with the quality that is measured with the targets, and 
 first n features, in folds of whole trials or blocks with gaps. Inside a fold meta-features, firing rate and RGS
 see the training part only. (The rank correlation of RGS is no ceiling: it ranks features by what they are worth
 together, the quality is that of each alone.)
+
+Whether the ranking is ahead of the first two is tested over folds, paired. A fold counts once, whatever its number
+of outputs, which are decoded from the same spikes; folds share training data, for which the test allows (Nadeau and
+Bengio, `comparison.stats`); and p-values are corrected for two rivals. All of it speaks of this one session: that
+the ranking helps on other days takes other days.
 """
 
 import dataclasses
@@ -27,6 +32,9 @@ from scipy.stats import spearmanr
 from sklearn.ensemble import RandomForestRegressor
 
 from neurofs.comparison.scores import r_squared
+from neurofs.comparison.stats import compare_paired, correct_holm, estimate
+from neurofs.comparison.summary import Estimate
+from neurofs.comparison.wording import format_estimate, format_p
 from neurofs.features.samples import Samples
 from neurofs.features.splits import BlockedKFold
 from neurofs.features.tensor import build_tensor, to_samples
@@ -41,7 +49,10 @@ METHODS = ("meta-features", "average", "firing rate", "rgs")
 SIZES = (10, 20, 50, 100, 200)
 N_NEIGHBORS, BETA, N_FOLDS = 30, 0.25, 5
 N_CONCLUDED = 20  # features with which the rankings are compared in words
+RIVALS = {"average": "channel number", "firing rate": "firing rate"}  # rankings that see no target either
+LEVEL = 0.05
 EMPTY = "no target"
+SCORES = ["method", "n", "fold", "output", "r2", "n_train", "n_test"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +177,7 @@ class Transfer:
     predicted: np.ndarray  #: expected quality of each feature, in the order of `Samples`
     ranking: pd.DataFrame  #: rank, channel, lag and predicted quality, best first
     agreement: dict[str, float]  #: rank correlation of each method with the measured quality, if known
-    scores: pd.DataFrame  #: R²: method, n, fold, output, r2; empty if the targets are unknown
+    scores: pd.DataFrame  #: R²: method, n, fold, output, r2, n_train, n_test; empty if the targets are unknown
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, R² as means."""
@@ -177,8 +188,48 @@ class Transfer:
             "quality": self.quality,
             "ranking": self.ranking.to_dict("records"),
             "rank_correlation": self.agreement,
+            "leads": [lead.to_dict() for lead in find_leads(self.scores)] if len(self.scores) else [],
             "r2": [{"method": m, "n": int(n), "r2": float(v)} for (m, n), v in dict(r2).items()],
         }
+
+
+@dataclass(frozen=True)
+class Lead:
+    """By how much the ranking decodes better than a rival, in R² with n features, over folds of the new session."""
+
+    rival: str
+    n: int
+    difference: Estimate
+    p: float | None  #: corrected for overlapping training sets and for the number of rivals
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the ranking is ahead, beyond what folds may differ by."""
+        return bool((self.difference.mean or 0.0) > 0 and self.p is not None and self.p <= LEVEL)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {"rival": self.rival, "n": self.n, "difference": self.difference.model_dump(), "p": self.p}
+
+
+def find_leads(scores: pd.DataFrame) -> list[Lead]:
+    """Compare the ranking with both rivals at 20 features, or the first number after it.
+
+    >>> r2 = {"meta-features": [0.5, 0.6, 0.55], "average": [0.4, 0.5, 0.46], "firing rate": [0.5, 0.5, 0.7]}
+    >>> rows = [(m, 20, fold, 0, value, 80, 20) for m, values in r2.items() for fold, value in enumerate(values)]
+    >>> leads = find_leads(pd.DataFrame(rows, columns=SCORES))
+    >>> [(lead.rival, round(lead.difference.mean, 3), round(lead.p, 3), lead.is_clear) for lead in leads]
+    [('average', 0.097, 0.004, True), ('firing rate', -0.017, 0.878, False)]
+    """
+    n = next((n for n in scores["n"].unique() if n >= N_CONCLUDED), scores["n"].max())
+    part = scores[scores["n"] == n]
+    ratio = float((part["n_test"] / part["n_train"]).mean())
+    by_fold = part.groupby(["fold", "method"])["r2"].mean().unstack("method")
+    differences = {rival: by_fold["meta-features"] - by_fold[rival] for rival in RIVALS}
+    p_values = correct_holm([compare_paired(d, ratio)["p"] for d in differences.values()])
+    return [
+        Lead(rival, int(n), estimate(d, ratio), p) for (rival, d), p in zip(differences.items(), p_values, strict=True)
+    ]
 
 
 def transfer(
@@ -222,7 +273,7 @@ def transfer(
     known = learn_quality(views, meta, quality=measure, regressor=regressor, random_state=random_state)
     predicted = known.predict(meta)
     agreement: dict[str, float] = {}
-    scores = pd.DataFrame(columns=["method", "n", "fold", "output", "r2"])
+    scores = pd.DataFrame(columns=SCORES)
     if new.behavior:
         view = view_session(new, options)
         truth = measure_quality(measure, view.samples, view.y, view.trial)
@@ -291,10 +342,10 @@ def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
 def decode_rankings(
     view: View, known: Knowledge, seed: int, progress: Callable[[int, int], None] | None = None
 ) -> pd.DataFrame:
-    """Return R² of soft kNN on the first n features of every method: method, n, fold, output, r2."""
+    """Return R² of soft kNN on the first n features of every method, by fold and output."""
     samples, y = view.samples, view.y
     sizes = [n for n in SIZES if n < samples.n_features] + [samples.n_features]
-    rows: list[tuple[str, int, int, int, float]] = []
+    rows: list[tuple[Any, ...]] = []
     for fold, (train, test) in enumerate(_split(view)):
         for method, grades in grade_features(view, known, train, seed):
             order = np.argsort(-grades, kind="stable")
@@ -302,10 +353,11 @@ def decode_rankings(
                 samples[train], y[train], samples[test], order=order, sizes=sizes, k=N_NEIGHBORS, beta=BETA
             )
             r2 = r_squared(y[test], predicted, axis=-2)
-            rows += [(method, n, fold, o, r2[s, o]) for s, n in enumerate(sizes) for o in range(y.shape[1])]
+            cells = [(s, o) for s in range(len(sizes)) for o in range(y.shape[1])]
+            rows += [(method, sizes[s], fold, o, r2[s, o], len(train), len(test)) for s, o in cells]
         if progress:
             progress(fold + 1, N_FOLDS)
-    return pd.DataFrame(rows, columns=["method", "n", "fold", "output", "r2"])
+    return pd.DataFrame(rows, columns=SCORES)
 
 
 def _split(view: View) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -345,17 +397,27 @@ def _render_comparison(found: Transfer) -> list[str]:
     for method in METHODS:
         cells = "".join(f"{value:>9.3f}" for value in mean.loc[method])
         lines.append(f"{labels.get(method, method):<26}{found.agreement[method]:>10.3f}{cells}")
-    return [*lines, "", _conclude(mean)]
+    return [*lines, "", _conclude(mean, find_leads(found.scores))]
 
 
-def _conclude(mean: pd.DataFrame) -> str:
-    """Return in one sentence whether the properties helped, at 20 features or the first number after it."""
-    n = next((n for n in mean.columns if n >= N_CONCLUDED), mean.columns[-1])
-    ours, rgs, best = mean[n]["meta-features"], mean[n]["rgs"], mean[n][["average", "firing rate"]]
-    rival = {"average": "channel number", "firing rate": "firing rate"}[best.idxmax()]
-    ahead = ours > best.max()
-    place, advice = ("ahead of", "") if ahead else ("no better than", ": do not rely on this ranking")
+def _conclude(mean: pd.DataFrame, leads: Sequence[Lead]) -> str:
+    """Return in words whether the properties helped, by the rival that came closest."""
+    closest = min(leads, key=lambda lead: np.inf if lead.difference.mean is None else lead.difference.mean)
+    at_n = mean[closest.n]
+    place, advice = _place(closest, leads)
+    difference = format_estimate(closest.difference)
     return (
-        f"Chosen by properties, before any target was seen, {n} features decode with R² = {ours:.3f}, {place} "
-        f"those chosen by {rival} ({best.max():.3f}){advice}. RGS, with the targets, reaches {rgs:.3f}."
+        f"Chosen by properties, before any target was seen, {closest.n} features decode with R² = "
+        f"{at_n['meta-features']:.3f}, {place} those chosen by {RIVALS[closest.rival]} ({at_n[closest.rival]:.3f}; "
+        f"difference {difference}, p = {format_p(closest.p)}){advice}. RGS, with the targets, reaches "
+        f"{at_n['rgs']:.3f}. Intervals and p are over folds of this session and allow for what they share."
     )
+
+
+def _place(closest: Lead, leads: Sequence[Lead]) -> tuple[str, str]:
+    """Return where the ranking stands, and what to do."""
+    if all(lead.is_clear for lead in leads):
+        return "ahead of", ""
+    if (closest.difference.mean or 0.0) > 0:
+        return "not clearly ahead of", ": folds alone may differ that much"
+    return "no better than", ": do not rely on this ranking"

@@ -1,20 +1,26 @@
-"""The Kalman filter as a decoder: a linear model of how outputs move and how features follow them."""
+"""The Kalman filter as a decoder: a linear model of how outputs move and how counts follow them."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import solve
+from scipy.signal import lfilter
 
-from neurofs.decoders.base import Part, Rehearsal, TunedDecoder, weigh
+from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, TunedDecoder
 from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
+
+FORGETTING = 0.98  # what is left of the running sum of an output one bin later
+SETTLED = 1e-10  # change of the covariance, in units of its largest entry, from which on it counts as constant
 
 
 @dataclass(frozen=True, eq=False)
 class StateSpace:
     """x_t = A x_{t−1} + noise of covariance W;  z_t = H x_t + noise, seen through Hᵀ Q⁻¹ and Hᵀ Q⁻¹ H."""
 
+    mean: np.ndarray
     transition: np.ndarray
     drift: np.ndarray
     center: np.ndarray
@@ -25,19 +31,30 @@ class StateSpace:
 
 @dataclass(eq=False, repr=False)
 class Kalman(TunedDecoder):
-    """Kalman filter: the state is the outputs, the observation the features.
+    """Kalman filter: the state is how the outputs move, the observation the counts of some bins.
 
     x_t = A x_{t−1} + w and z_t = H x_t + q, fitted by least squares; the covariance Q of q is shrunk a little
-    towards a sphere. Rows are taken in the order of time and the state starts anew wherever the recording or
-    the trial is interrupted.
+    towards a sphere. The state x is the outputs and, if that helps, their running sum (the position, if
+    velocities are decoded), which forgets 2 % at each bin, and their change since the bin before. The observation
+    z is, for each channel, the sum of its counts over `n_bins` bins of the window, weighted where features have
+    weights. Samples that share bins repeat their observations, which the filter takes for independent;
+    `noise` makes up for it. All of this is chosen on the hold-outs, one parameter at a time.
+
+    Rows are taken in the order of time. The state starts anew wherever bins are missing between two rows, as
+    they are between trials, whose first windows must fill.
 
     Parameters
     ----------
-    n_newest : int or None
-        How many features of a sample are observed, counted from its end: the number of channels for the bin
-        of the target alone, the classic form; all by default. Samples that share lags repeat their
-        observations, which the filter takes for independent.
-    shrinkage : float
+    lag : int or "auto"
+        The newest bin that is observed, in bins before the newest of the window.
+    n_bins : int or "auto"
+        How many bins are added up, from `lag` on backwards, as far as the window reaches. Where all of their
+        weights are 0, the whole window is.
+    noise : float or "auto"
+        Factor on the covariance W of w: above 1, the filter follows the observations faster.
+    integral, derivative : bool or "auto"
+        Whether the state holds the running sum and the change of the outputs.
+    shrinkage : float or "auto"
         Share of the mean variance added to the diagonal of Q.
 
     Examples
@@ -52,47 +69,67 @@ class Kalman(TunedDecoder):
 
     name, label, citation, target = "kalman", "Kalman filter", WORKS["wu2006"], "continuous"
     cost, color, marker, line = "m N² + N³", "teal", "", (0, (1, 1))
+    GRID: ClassVar[Grid] = {
+        "n_bins": (1, 2, 3, 4, 6, 8),
+        "lag": (0, 1, 2, 3, 4, 5),
+        "integral": (0, 1),
+        "derivative": (0, 1),
+        "noise": (0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 4.0),
+        "shrinkage": (0.01, 0.03, 0.1, 0.3, 1.0),
+    }
+    START: ClassVar[dict[str, float]] = dict.fromkeys(GRID, 0) | {"n_bins": 1, "noise": 1.0, "shrinkage": 0.03}
 
-    n_newest: int | None = None
-    shrinkage: float = 0.01
+    lag: float | str = "auto"
+    n_bins: float | str = "auto"
+    noise: float | str = "auto"
+    integral: float | str = "auto"
+    derivative: float | str = "auto"
+    shrinkage: float | str = "auto"
 
     def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
-        self.step_ = _usual_step(train.starts)
+        self.step_, self.n_lags_ = _usual_step(train.starts), train.n_lags
+        chosen = self._choose(rehearsals)
+        return Part(weights, self._estimator(train, targets, weights)(**chosen), chosen)
+
+    def _grids(self) -> dict[str, Any]:
+        """Return the candidates of each parameter; bins that the window does not have are none."""
+        grids = super()._grids()
+        if not isinstance(self.lag, str) and not 0 <= self.lag < self.n_lags_:
+            raise ValueError(f"lag must be at least 0 and below the {self.n_lags_} bins of a window; found {self.lag}")
+        inside = {"lag": lambda value: value < self.n_lags_, "n_bins": lambda value: value <= self.n_lags_}
+        for name, fits in inside.items():
+            grids[name] = [value for value in grids[name] if fits(value)] or grids[name]
+        return grids
+
+    def _prepare(self, t: Rehearsal) -> Predict:
+        estimate = self._estimator(t.train, t.targets, t.weights)
+        return lambda **chosen: self._predict_part(Part(t.weights, estimate(**chosen), chosen), t.queries)
+
+    def _estimator(self, train: Samples, targets: np.ndarray, weights: Any) -> Any:
+        """Return a function of the parameters that fits the model, and fits nothing twice."""
         order = np.argsort(train.starts, kind="stable")
-        follows = np.diff(train.starts[order]) == self.step_
-        x, Z = targets[order], self._observe(train, weights)[order]
-        return Part(weights, self._estimate(x, Z, np.flatnonzero(follows)), {})
+        follows = np.append(False, np.diff(train.starts[order]) == self.step_)
 
-    def _observe(self, samples: Samples, weights: Any) -> np.ndarray:
-        newest = 0 if self.n_newest is None else samples.n_features - self.n_newest
-        rows = Samples(samples.flat, samples.starts + newest, samples.n_features - newest)
-        Z = weigh(rows, None if weights is None else weights[newest:]).astype(np.float64)
-        if not Z.shape[1]:
-            raise ValueError(f"all of the newest {self.n_newest} features have weight 0; observe more of them")
-        return Z
+        @cache
+        def model(lag: float, n_bins: float, integral: float, derivative: float, shrinkage: float) -> StateSpace:
+            Z = observe(train, weights, lag, n_bins)[order]
+            x = extend_state(targets[order], follows, integral, derivative)
+            return estimate(x, Z, np.flatnonzero(follows), shrinkage)
 
-    def _estimate(self, x: np.ndarray, Z: np.ndarray, before: np.ndarray) -> StateSpace:
-        """Fit the model; rows `before` are followed in time by the next row."""
-        center, prior = Z.mean(axis=0), x.T @ x / len(x) + 1e-9 * np.eye(x.shape[1])
-        past, present = x[before], x[before + 1]
-        A = solve(past.T @ past + 1e-9 * len(x) * np.eye(x.shape[1]), past.T @ present, assume_a="pos").T
-        noise = present - past @ A.T
-        H = solve(prior * len(x), x.T @ (Z - center), assume_a="pos").T
-        residual = Z - center - x @ H.T
-        Q = residual.T @ residual / len(x)
-        Q += (self.shrinkage * np.trace(Q) / len(Q) + np.finfo(float).tiny) * np.eye(len(Q))
-        gain = solve(Q, H, assume_a="pos").T
-        drift = noise.T @ noise / max(len(before), 1)
-        return StateSpace(A, drift, center, gain, gain @ H, prior)
+        def scaled(noise: float, **others: Any) -> StateSpace:
+            found = model(**others)
+            return replace(found, drift=noise * found.drift)
+
+        return scaled
 
     def _predict_part(self, part: Part, queries: Samples) -> np.ndarray:
         model: StateSpace = part.model
         order = np.argsort(queries.starts, kind="stable")
-        evidence = (self._observe(queries, part.weights)[order] - model.center) @ model.gain.T
+        Z = observe(queries, part.weights, part.chosen["lag"], part.chosen["n_bins"])[order]
         follows = np.append(False, np.diff(queries.starts[order]) == self.step_)
-        out = np.empty_like(evidence)
-        out[order] = _filter(model, evidence, follows)
-        return out
+        out = np.empty((len(queries), len(model.mean)))
+        out[order] = run_filter(model, (Z - model.center) @ model.gain.T, follows) + model.mean
+        return out[:, : len(model.mean) // (1 + bool(part.chosen["integral"]) + bool(part.chosen["derivative"]))]
 
 
 def _usual_step(starts: np.ndarray) -> int:
@@ -101,17 +138,100 @@ def _usual_step(starts: np.ndarray) -> int:
     return int(steps[np.argmax(counts)]) if steps.size else 0
 
 
-def _filter(model: StateSpace, evidence: np.ndarray, follows: np.ndarray) -> np.ndarray:
-    """Run the filter in information form; evidence[t] = Hᵀ Q⁻¹ z_t."""
-    out = np.empty_like(evidence)
-    A, identity = model.transition, np.eye(evidence.shape[1])
-    state, cov = np.zeros(len(identity)), model.prior
-    for t, z in enumerate(evidence):
-        if follows[t]:
-            state, cov = A @ state, A @ cov @ A.T + model.drift
-        else:
-            state, cov = np.zeros(len(identity)), model.prior
-        cov = np.linalg.solve(identity + cov @ model.information, cov)
-        state = state + cov @ (z - model.information @ state)
-        out[t] = state
-    return out
+def observe(samples: Samples, weights: Any, lag: float, n_bins: float) -> np.ndarray:
+    """Return for each sample the weighted sum over some bins, one column per channel that has a weight there.
+
+    >>> counts = [[1, 2], [3, 4], [5, 6]]                 # 3 bins of 2 channels
+    >>> samples = Samples.from_counts(counts, n_lags=3)
+    >>> observe(samples, None, lag=0, n_bins=2), observe(samples, [0, 0, 2, 0, 0, 1], lag=1, n_bins=5)
+    (array([[ 8., 10.]]), array([[6.]]))
+    """
+    stop = samples.n_lags - int(lag)
+    first = max(stop - int(n_bins), 0)
+    by_bin = np.ones((samples.n_lags, samples.n_channels))
+    if weights is not None:
+        by_bin = np.reshape(weights, by_bin.shape)
+        if not np.any(by_bin[first:stop]):
+            first, stop = 0, samples.n_lags
+    starts, n = samples.starts + first * samples.n_channels, (stop - first) * samples.n_channels
+    X = np.asarray(Samples(samples.flat, starts, n), np.float64).reshape(-1, stop - first, samples.n_channels)
+    kept = by_bin[first:stop].any(axis=0)
+    return np.einsum("tbc,bc->tc", X[:, :, kept], by_bin[first:stop, kept])
+
+
+def extend_state(y: np.ndarray, follows: np.ndarray, integral: float, derivative: float) -> np.ndarray:
+    """Return the outputs with their running sum and their change; both begin anew where a row follows none.
+
+    The first change of a stretch is taken to be its second.
+
+    >>> follows = np.array([False, True, True, False])
+    >>> extend_state(np.array([[1.0], [2], [5], [7]]), follows, integral=True, derivative=True)[:, 1:]
+    array([[1.    , 1.    ],
+           [2.98  , 1.    ],
+           [7.9204, 3.    ],
+           [7.    , 0.    ]])
+    """
+    parts = np.split(y, np.flatnonzero(~follows)[1:])
+    states = [y]
+    if integral:
+        states.append(np.concatenate([lfilter([1.0], [1.0, -FORGETTING], part, axis=0) for part in parts]))
+    if derivative:
+        states.append(np.concatenate([_change(part) for part in parts]))
+    return np.hstack(states)
+
+
+def _change(y: np.ndarray) -> np.ndarray:
+    """Return the difference of each row from the one before."""
+    change = np.diff(y, axis=0, prepend=y[:1])
+    change[:1] = change[1:2] if len(y) > 1 else 0.0
+    return change
+
+
+def estimate(x: np.ndarray, Z: np.ndarray, later: np.ndarray, shrinkage: float) -> StateSpace:
+    """Fit the model by least squares; each of the rows `later` follows the row before it in time."""
+    mean, center = x.mean(axis=0), Z.mean(axis=0)
+    x, Z = x - mean, Z - center
+    little = 1e-9 * np.diag(np.where(x.any(axis=0), x.var(axis=0), 1.0))
+    prior = x.T @ x / len(x) + little
+    past, present = x[later - 1], x[later]
+    A = solve(past.T @ past + len(x) * little, past.T @ present, assume_a="pos").T
+    noise = present - past @ A.T
+    H = solve(prior * len(x), x.T @ Z, assume_a="pos").T
+    residual = Z - x @ H.T
+    Q = residual.T @ residual / len(x)
+    Q += (shrinkage * np.trace(Q) / len(Q) + np.finfo(float).tiny) * np.eye(len(Q))
+    gain = solve(Q, H, assume_a="pos").T
+    return StateSpace(mean, A, noise.T @ noise / max(len(later), 1), center, gain, gain @ H, prior)
+
+
+def run_filter(model: StateSpace, evidence: np.ndarray, follows: np.ndarray) -> np.ndarray:
+    """Return the state at each row; evidence[t] = Hᵀ Q⁻¹ z_t.
+
+    How much is believed depends only on how many rows came before, not on what they said, so the covariances
+    are found first, for the longest stretch. They soon stay as they are.
+    """
+    begins = np.flatnonzero(~follows)
+    age = np.arange(len(evidence)) - np.repeat(begins, np.diff([*begins, len(evidence)]))
+    covariances = _covariances(model, int(age.max(initial=0)) + 1)
+    age = np.minimum(age, len(covariances) - 1)
+    keeps = [(np.eye(len(cov)) - cov @ model.information) @ model.transition for cov in covariances]
+    steps = np.einsum("tij,tj->ti", covariances[age], evidence)
+    state = np.zeros(evidence.shape[1])
+    for t, (step, on) in enumerate(zip(steps, follows.tolist(), strict=True)):
+        state = steps[t] = keeps[age[t]] @ state + step if on else step
+    return steps
+
+
+def _covariances(model: StateSpace, n: int) -> np.ndarray:
+    """Return the covariance of the state after 1, 2, … observations, at most n, until it no longer changes.
+
+    In the form of information: P = (P₋⁻¹ + Hᵀ Q⁻¹ H)⁻¹ = (I + P₋ Hᵀ Q⁻¹ H)⁻¹ P₋.
+    """
+    identity, A = np.eye(len(model.prior)), model.transition
+    found = [np.linalg.solve(identity + model.prior @ model.information, model.prior)]
+    while len(found) < n:
+        before = A @ found[-1] @ A.T + model.drift
+        found.append(np.linalg.solve(identity + before @ model.information, before))
+        if np.abs(found[-1] - found[-2]).max() <= SETTLED * np.abs(found[-1]).max():
+            break
+    return np.array(found)

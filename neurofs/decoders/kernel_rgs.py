@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from neurofs.decoders.base import Decoder
+from neurofs.decoders.spread import LeftOut, Spread, fit_spread
 from neurofs.features.samples import Samples, as_samples
 from neurofs.metric.block_ridge import block_residuals, inverse, kernel
 from neurofs.metric.channel_path import learn_sparse_metric
@@ -29,7 +30,6 @@ Data = tuple[Samples, np.ndarray, np.ndarray | None]
 RIDGES = (0.5, 1.0, 2.0, 4.0)
 CHOOSING_ROWS = 2500
 PART = 1_000  # rows handled at a time
-NORMAL_95 = 1.959964
 ROUNDING = 1e-6  # what distances in float32 may take from the eigenvalues of K, of its mean diagonal
 
 
@@ -42,7 +42,9 @@ class KernelRGSDecoder(Decoder):
     where the memory does not suffice for all, some of the rows, at most 2,000, serve as landmarks (Nyström).
 
     The prediction is the mean of two such models: the metric of one mixes the bins of each channel, that of the
-    other has four directions through all channels. The intervals are those of the first model.
+    other has four directions through all channels. The intervals are those of the first model, made wider where
+    its leave-block-out errors are (`decoders.spread`). They are to hold 95 % of all samples on average; of
+    those whose target lies far from its mean, they hold fewer.
 
     Parameters
     ----------
@@ -68,8 +70,8 @@ class KernelRGSDecoder(Decoder):
         Logarithm of the leave-block-out mean squared error at each step of the search for the first metric.
     channel_path_ : ChannelPath
         Only if sparse: the error with so many channels, and which channels suffice.
-    error_scale_ : array (n_outputs,)
-        By how much the Gaussian process understates its 95 % intervals, measured on leave-block-out residuals.
+    spread_ : Spread
+        By how much the Gaussian process misstates its 95 % intervals at a sample.
 
     Examples
     --------
@@ -119,14 +121,15 @@ class KernelRGSDecoder(Decoder):
         return self
 
     def _learn(self, data: Data, rng: np.random.Generator) -> list[float]:
-        """Learn the metrics and what the intervals need; return the ridge of each metric."""
+        """Learn the metrics and how wide the intervals are; return the ridge of each metric."""
         settings: dict[str, Any] = {"n_steps": self.n_steps, "n_rows": self.n_rows}
         if self.sparse:
             first, self.channel_path_ = learn_sparse_metric(*data, rng, mixed=self.mixed, **settings)
         else:
             first = learn_metric(*data, rng, mixed=self.mixed, **settings)
         self.metrics_: list[LearnedMetric] = [first]
-        ridge, self.error_scale_ = choose_ridge(first, *data, rng)
+        ridge, left_out = choose_ridge(first, *data, rng)
+        self.spread_: Spread = fit_spread(left_out)
         if not self.mixed or self.sparse or self.n_directions == 0:
             return [ridge]
         second = learn_metric(*data, rng, mixed=False, n_directions=self.n_directions, **settings)
@@ -151,10 +154,12 @@ class KernelRGSDecoder(Decoder):
         """Return mean and standard deviation of some samples, the latter of zeros if nobody asks for it."""
         if return_std:
             first, std = self._first.predict_std(samples)
+            deviation = std[:, None] * self.spread_(self.metrics_[0].transform(samples), first)
         else:
-            first, std = self._first.predict(samples), np.zeros(len(samples))
+            first = self._first.predict(samples)
+            deviation = np.zeros(first.shape)
         mean = np.mean([first, *(model.predict(samples) for model in self._others)], axis=0)
-        return mean * self.sd_ + self.mean_, std[:, None] * self.error_scale_ * self.sd_
+        return mean * self.sd_ + self.mean_, deviation * self.sd_
 
 
 @dataclass(eq=False, repr=False)
@@ -195,14 +200,14 @@ def count_model_rows(n_samples: int, n_features: int, n_rows: int, limit: float)
 def needed_memory(n_model: int, n_samples: int, n_features: int, n_rows: int) -> float:
     """Return the bytes that a fit takes at its peak: a step of the search, the choice of λ, or the last fit.
 
-    The last fit has the rows of both models, and one kernel matrix at a time.
+    The last fit has the rows of both models, those by which errors are judged, and one kernel matrix at a time.
     """
     step, choice = min(n_rows, n_samples), min(CHOOSING_ROWS, n_samples)
     learning = 12 * 8 * step**2 + 6 * 4 * step * n_features
     choosing = 5 * 8 * choice**2 + 2 * 4 * choice * n_features
     matrices = 8 * n_model**2 * (1 if n_model == n_samples else 2)
     part = min(PART, n_samples)
-    last = matrices + 3 * 8 * part * n_model + 4 * (3 * n_model + 2 * part) * n_features
+    last = matrices + 3 * 8 * part * n_model + 4 * (3 * n_model + 2 * part + choice) * n_features
     return max(learning, choosing, last)
 
 
@@ -304,14 +309,14 @@ def _square_norms(rows: np.ndarray) -> np.ndarray:
 
 def choose_ridge(
     metric: LearnedMetric, samples: Samples, Y: np.ndarray, groups: np.ndarray | None, rng: np.random.Generator
-) -> tuple[float, np.ndarray]:
-    """Return the ridge with the least leave-block-out error, and how wide its errors are for their variance."""
+) -> tuple[float, LeftOut]:
+    """Return the ridge with the least leave-block-out error, and what that error was at each row."""
     order, trial = sort_rows(samples, groups)
     drawn = np.sort(rng.permutation(len(samples))[:CHOOSING_ROWS])
     rows = order[drawn]
     edges, scored = make_blocks(samples, rows, None if trial is None else trial[drawn], rng)
     if not scored.any():
-        return metric.ridge, np.ones(Y.shape[1])
+        return metric.ridge, LeftOut.nothing(Y.shape[1])
     Z = metric.transform(samples[rows])
     norms = _square_norms(Z)
     K = kernel((Z @ Z.T).astype(np.float64), norms, norms, metric.linear)
@@ -321,18 +326,9 @@ def choose_ridge(
         H.flat[:: len(H) + 1] += ridge
         P = inverse(H)
         errors = block_residuals(P, P @ Y[rows], edges)
-        tried[float(np.mean(errors[scored] ** 2))] = (ridge, _error_scale(P, errors, edges, scored))
-    return tried[min(tried)]
-
-
-def _error_scale(P: np.ndarray, errors: np.ndarray, edges: np.ndarray, scored: np.ndarray) -> np.ndarray:
-    """Return for each output the factor that makes 95 % of the scored errors lie within 1.96 deviations.
-
-    The metric was learned on these errors, which are therefore a little too small, and errors of one block go
-    together. So the quantile is taken one standard error above 95 %, blocks being the independent units.
-    """
-    variance = np.concatenate([np.diag(np.linalg.inv(P[a:b, a:b])) for a, b in pairwise(edges)])
-    ratio = np.abs(errors[scored]) / np.sqrt(variance[scored])[:, None]
-    n_blocks = sum(bool(scored[a:b].any()) for a, b in pairwise(edges))
-    level = min(0.995, 0.95 + np.sqrt(0.95 * 0.05 / n_blocks))
-    return np.quantile(ratio, level, axis=0) / NORMAL_95
+        variance = np.concatenate([np.diag(np.linalg.inv(P[a:b, a:b])) for a, b in pairwise(edges)])
+        tried[float(np.mean(errors[scored] ** 2))] = (ridge, errors, variance)
+    ridge, errors, variance = tried[min(tried)]
+    block = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
+    left_out = LeftOut(Z, Y[rows] - errors, errors, np.sqrt(variance), block)
+    return ridge, left_out[scored]

@@ -8,7 +8,8 @@ therefore a start offset, a fold is a subset of the offsets, and nothing is copi
     feature f = (lag position f // n_channels, channel f % n_channels); lag position 0 is the oldest bin
 
 An ordinary matrix is the special case ``starts[i] = i * n_features``. Two samples share raw data exactly when
-their starts differ by less than `span`, which is `n_features` unless the counts were smoothed.
+their starts differ by less than `span`, which is `n_features` unless the counts were smoothed or the target of a
+sample was made of the raw target of more than its own bin.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Samples:
         Numbers in a window.
     span : int, optional
         How far the raw data of a sample reaches, in numbers of the buffer; `n_features` by default, more if
-        the counts were smoothed along time.
+        the counts were smoothed along time, or if the target is a derivative or interpolated.
     n_channels : int, optional
         Channels of a bin, so that feature f is channel ``f % n_channels``; `n_features` by default, a
         window of one bin.

@@ -2,8 +2,12 @@
 
 Lag windows of neighboring bins share most of their raw data and nearly the same target, so a fold is a run of
 whole trials or a contiguous block of time, and training samples that share raw data with a test sample are
-left out. What shares raw data is known from the samples alone: |starts differ| < span (`features.samples`).
-`make_folds` gives the folds of a whole comparison: repeats with another order of trials or blocks, each audited.
+left out. Raw data are the spikes of the window, and the raw samples of the target, of which a derivative takes
+more than those of its bin. What shares them is known from the samples alone: |starts differ| < span
+(`features.samples`).
+`make_folds` gives the folds of a whole comparison, each audited. Repeats cut the session at other borders: a
+permutation of trials or blocks would surround every test sample by training samples close in time, and measure how
+well slow drift can be interpolated.
 """
 
 from collections.abc import Iterator
@@ -14,8 +18,7 @@ import numpy as np
 
 from neurofs.features.samples import Samples
 
-NULL_SHARE = 5  # a fifth of the samples is cut off at each end, so that every shift compares as many
-BLOCKS_PER_FOLD = 5  # without trials, repeats after the first deal out this many blocks to each fold
+BLOCKS_PER_FOLD = 5  # permuted folds without trials are made of so many blocks each
 
 
 def count_overlaps(starts: np.ndarray, others: np.ndarray, span: int) -> np.ndarray:
@@ -62,6 +65,9 @@ class BlockedKFold:
     random_state : int, SeedSequence or None
         Permutes the order of the trials (without trials: of the blocks) before they are dealt to the folds;
         None keeps the order of time.
+    shift : float
+        Moves the borders between folds by this part of a fold, −0.5 to 0.5, with one run per fold: the first fold is
+        longer by it and the last one shorter.
 
     Examples
     --------
@@ -73,12 +79,14 @@ class BlockedKFold:
     [0 1 2 3 4 5] [7 8 9] 0
     """
 
-    def __init__(self, n_splits: int = 5, n_runs: int = 1, random_state: Any = None) -> None:
+    def __init__(self, n_splits: int = 5, n_runs: int = 1, random_state: Any = None, shift: float = 0.0) -> None:
         if n_splits < 2:
             raise ValueError(f"n_splits must be at least 2; found {n_splits}")
         if n_runs < 1:
             raise ValueError(f"n_runs must be at least 1; found {n_runs}")
-        self.n_splits, self.n_runs, self.random_state = n_splits, n_runs, random_state
+        if shift and (n_runs > 1 or not -0.5 <= shift <= 0.5):
+            raise ValueError(f"shift must be from -0.5 to 0.5, with one run per fold; found {shift} and {n_runs} runs")
+        self.n_splits, self.n_runs, self.random_state, self.shift = n_splits, n_runs, random_state, shift
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of folds."""
@@ -98,7 +106,7 @@ class BlockedKFold:
 
     def _deal(self, n_blocks: int, n_parts: int, by_part: bool) -> np.ndarray:
         """Return the fold of each trial or sample; a permutation moves trials, but only parts of samples."""
-        part = np.arange(n_blocks) * n_parts // n_blocks
+        part = np.clip(np.floor(np.arange(n_blocks) * n_parts / n_blocks - self.shift), 0, n_parts - 1).astype(int)
         if self.random_state is None:
             return part % self.n_splits
         rng = np.random.default_rng(self.random_state)
@@ -120,29 +128,40 @@ class Fold:
 
 
 def make_folds(
-    samples: Samples, groups: Any, n_splits: int, n_repeats: int = 1, seed: int = 0, shuffled: bool = False
+    samples: Samples, groups: Any, n_splits: int, n_repeats: int = 1, seed: int = 0, kind: str = "auto"
 ) -> list[Fold]:
     """Return all folds of a comparison, audited.
 
-    The first repeat is in the order of time. The others permute the trials, or, without trials, deal out 5
-    blocks to each fold. `shuffled` folds of single bins leak, and the audit says so.
+    Folds follow each other in time; repeats after the first shift their borders by a part of a fold. `kind` may also be
+    "permuted": trials in another order, or, without trials, 5 blocks dealt out to each fold; or "shuffled": folds of
+    single bins, which leak, as the audit says.
 
     >>> samples = Samples.from_counts(np.zeros((60, 4)), n_lags=2)
     >>> [(f.repeat, f.fold, len(f.train), len(f.test), f.n_overlaps) for f in make_folds(samples, None, 2, 2)]
-    [(0, 0, 28, 30, 0), (0, 1, 29, 29, 0), (1, 0, 25, 29, 0), (1, 1, 24, 30, 0)]
+    [(0, 0, 28, 30, 0), (0, 1, 29, 29, 0), (1, 0, 13, 45, 0), (1, 1, 44, 14, 0)]
     """
     seeds = np.random.SeedSequence(seed, spawn_key=(1,)).spawn(n_repeats)
     found = []
-    for repeat, child in enumerate(seeds):
-        if shuffled:
+    for repeat, (child, shift) in enumerate(zip(seeds, shift_borders(n_repeats), strict=True)):
+        if kind == "shuffled":
             parts = shuffled_folds(len(samples), n_splits, child)
+        elif kind == "permuted":
+            n_runs = BLOCKS_PER_FOLD if groups is None else 1
+            parts = BlockedKFold(n_splits, n_runs, random_state=child).split(samples, groups=groups)
         else:
-            n_runs = 1 if groups is not None or repeat == 0 else BLOCKS_PER_FOLD
-            splitter = BlockedKFold(n_splits, n_runs, random_state=child if repeat else None)
-            parts = splitter.split(samples, groups=groups)
+            parts = BlockedKFold(n_splits, shift=shift).split(samples, groups=groups)
         for fold, (train, test) in enumerate(parts):
             found.append(Fold(repeat, fold, train, test, overlap_audit(samples, train, test)))
     return found
+
+
+def shift_borders(n_repeats: int) -> list[float]:
+    """Return by how much of a fold each repeat shifts the borders: not at all, then to both sides in turn.
+
+    >>> shift_borders(5)
+    [0.0, 0.2, -0.2, 0.4, -0.4]
+    """
+    return [(-1) ** (r + 1) * -(-r // 2) / n_repeats for r in range(n_repeats)]
 
 
 def shuffled_folds(n_rows: int, n_splits: int, seed: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -180,21 +199,6 @@ def _keep_apart(starts: np.ndarray, span: int, test: np.ndarray) -> tuple[np.nda
     if not apart.any():
         raise ValueError(f"no training samples are left outside the gap around {test.sum()} test samples")
     return np.flatnonzero(apart & ~test), np.flatnonzero(test)
-
-
-def shift_rows(n_rows: int, n_shifts: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows in the middle that every shift keeps, and the shifts: 0, then to both sides.
-
-    The windows of row i are paired with the target of row i + shift. The ends are cut off, so that every
-    shift compares as many rows and none wraps around (linear shifts).
-
-    >>> shift_rows(20, 4)
-    (array([ 4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15]), array([ 0,  2,  4, -2, -4]))
-    """
-    most = n_rows // NULL_SHARE
-    half = -(-n_shifts // 2)
-    ahead = np.unique(np.round(most * np.arange(1, half + 1) / half).astype(int))
-    return np.arange(most, n_rows - most), np.concatenate([[0], ahead, -ahead])[: n_shifts + 1]
 
 
 def split_off(

@@ -4,11 +4,14 @@ A target is named ``NAME`` (a behavior series), ``NAME:COLUMN`` (one of its colu
 (its derivative). Within a bin the samples are averaged; a series that is sampled slower than the bins is
 interpolated at their centers. Circular series become their cosine and sine: an average of angles means
 nothing. A condition of the trials, such as the direction of a reach, is a target of classes.
+
+A derivative and an interpolation take samples of neighboring bins. `find_span` tells how far apart two bins
+must lie so that their targets come from different samples; folds keep this distance (`features.splits`).
 """
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -17,7 +20,7 @@ from scipy.signal import savgol_filter
 
 from neurofs.features.grid import Grid
 from neurofs.ground.errors import UsageError, printable, quoted
-from neurofs.recordings.recording import Recording, Series
+from neurofs.recordings.recording import TICK, Recording, Series
 
 MAX_CLASSES = 50
 """Values up to which a column of the trials counts as a condition."""
@@ -25,17 +28,26 @@ MAX_CLASSES = 50
 POSITION_OF = {"velocity": "position", "Velocity": "Position", "vel": "pos", "Vel": "Pos"}
 
 
-def find_target(name: str, behavior: Mapping[str, Series], trials: np.ndarray, bin_width: float) -> tuple[Series, str]:
-    """Return the series that `name` asks for, and a note if it was derived.
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A series to decode, a note if it was derived, and over how many seconds two of its samples share raw ones."""
+
+    series: Series
+    note: str = ""
+    reach: float = 0.0
+
+
+def find_target(name: str, behavior: Mapping[str, Series], trials: np.ndarray, bin_width: float) -> Target:
+    """Return the series that `name` asks for.
 
     `trials` are the intervals (n, 2) that a derivative must not cross.
     """
     if name in behavior:
-        return behavior[name], ""
+        return Target(behavior[name])
     base, _, column = name.rpartition(":")
     if base:
-        series, note = find_target(base, behavior, trials, bin_width)
-        return _pick_column(series, column), note
+        found = find_target(base, behavior, trials, bin_width)
+        return replace(found, series=_pick_column(found.series, column))
     source = _position_of(name, behavior)
     if source is None:
         raise UsageError(_unknown_target(name, behavior))
@@ -68,10 +80,12 @@ def _pick_column(series: Series, column: str) -> Series:
     return replace(series, values=series.values[:, i : i + 1], columns=(column,))
 
 
-def derive_velocity(series: Series, trials: np.ndarray, bin_width: float) -> tuple[Series, str]:
+def derive_velocity(series: Series, trials: np.ndarray, bin_width: float) -> Target:
     """Return the derivative of a series, by a cubic Savitzky–Golay filter about one bin wide.
 
-    The filter crosses neither a gap in the samples nor the edge of a trial. Angles are unwrapped first.
+    The filter crosses neither a gap in the samples nor the edge of a trial. Angles are unwrapped first. Two samples
+    of the derivative share raw ones up to a width of the filter apart, and up to one and a half at the ends of a
+    stretch, where the filter is not centered; uneven samples, which are interpolated twice, up to four steps more.
     """
     size = max(5, int(bin_width / series.interval) // 2 * 2 + 1)
     velocity = np.full(series.values.shape, np.nan)
@@ -84,15 +98,36 @@ def derive_velocity(series: Series, trials: np.ndarray, bin_width: float) -> tup
     )
     name, unit = f"{series.name}.velocity", f"{series.unit}/s" if series.unit else ""
     columns = () if series.columns == (series.name,) else series.columns
-    return Series(name, series.time, velocity, columns, unit), note
+    n_steps = size - 1 + size // 2 + (0 if _is_even(series) else 4)
+    return Target(Series(name, series.time, velocity, columns, unit), note, n_steps * _longest_step(series, 1.5))
+
+
+def _longest_step(series: Series, limit: float) -> float:
+    """Return the longest time between two samples that is no gap: none of more than `limit` intervals."""
+    steps = np.diff(series.time)
+    return float(np.max(steps, initial=0.0, where=steps <= limit * series.interval)) if len(steps) else 0.0
+
+
+def _is_even(series: Series) -> bool:
+    """Whether the steps between samples, gaps aside, differ by less than the rounding of their times."""
+    steps = np.diff(series.time)
+    steps = steps[steps <= 1.5 * series.interval]
+    return bool(np.ptp(steps) <= 1e-6 * series.interval) if len(steps) else True
 
 
 def _stretches(series: Series, trials: np.ndarray) -> list[slice]:
-    """Cut the samples where time jumps by more than 1.5 intervals and where a trial begins or ends."""
+    """Cut the samples where time jumps by more than 1.5 intervals and where a trial begins or ends.
+
+    Times are compared in whole ticks, as bins are: a sample at 1.4999999999999998 s is of the trial from 1.5 s on.
+    """
     jumps = np.flatnonzero(np.diff(series.time) > 1.5 * series.interval) + 1
-    edges = np.searchsorted(series.time, np.asarray(trials, dtype=np.float64).reshape(-1))
+    edges = np.searchsorted(_to_ticks(series.time), _to_ticks(np.asarray(trials, dtype=np.float64).reshape(-1)))
     cuts = np.unique(np.concatenate([[0], jumps, edges, [len(series.time)]])).astype(int)
     return [slice(a, b) for a, b in pairwise(cuts)]
+
+
+def _to_ticks(times: np.ndarray) -> np.ndarray:
+    return np.rint(times / TICK)
 
 
 def _slope(series: Series, part: slice, size: int) -> np.ndarray:
@@ -112,9 +147,31 @@ def resample(series: Series, grid: Grid) -> tuple[np.ndarray, tuple[str, ...], s
     A bin with a missing sample, or with none, is NaN.
     """
     series = _as_components(series) if series.circular else series
-    if len(series.time) > 1 and series.interval > grid.bin_width * (1 + 1e-6):
+    if _is_slow(series, grid):
         return _interpolate(series, grid), series.columns, "interpolated at the center of the bin"
     return _average(series, grid), series.columns, "mean within the bin"
+
+
+def find_span(target: Target, grid: Grid) -> int:
+    """Return how many bins apart two bins must lie for their targets to share no raw sample.
+
+    >>> grid = Grid(origin=0.0, width=100_000_000, n_bins=100)      # bins of 0.1 s
+    >>> fast, slow = (Series("x", np.arange(0, 10, step), np.zeros(round(10 / step))) for step in (0.02, 0.25))
+    >>> find_span(Target(fast), grid), find_span(Target(fast, reach=0.12), grid), find_span(Target(slow), grid)
+    (1, 3, 5)
+    """
+    if _is_slow(target.series, grid):
+        return _whole_bins(target.reach + 2 * _longest_step(target.series, 2.0), grid)
+    return 1 + _whole_bins(target.reach, grid)
+
+
+def _whole_bins(seconds: float, grid: Grid) -> int:
+    return int(np.ceil(round(seconds / grid.bin_width, 6)))
+
+
+def _is_slow(series: Series, grid: Grid) -> bool:
+    """Whether there are bins without a sample of their own."""
+    return len(series.time) > 1 and series.interval > grid.bin_width * (1 + 1e-6)
 
 
 def _as_components(series: Series) -> Series:

@@ -10,6 +10,8 @@ The conventions, which every later stage relies on:
   ``features[t, c, l] = counts[t - lag_l / Δ, c]``.
 - `valid` marks the bins that make a sample: their whole window and the target lie in one trial (if there are
   trials) and in one observed stretch, and no target value is missing.
+- Where the target of a bin was made of samples of other bins, `target_span` among the attributes says how many
+  bins apart two targets share none; samples closer than that count as overlapping.
 - `features` is a view of `counts`: nothing is copied once per lag.
 - A condition of the trials as target gives the number of its class, and `classes` among the attributes.
 """
@@ -23,7 +25,7 @@ import xarray as xr
 
 from neurofs.features.grid import Grid
 from neurofs.features.samples import Samples
-from neurofs.features.target import encode_condition, find_target, is_condition, resample
+from neurofs.features.target import encode_condition, find_span, find_target, is_condition, resample
 from neurofs.ground.errors import UsageError, printable, quoted
 from neurofs.recordings.recording import TICK, Recording, Series
 
@@ -84,7 +86,7 @@ def build_tensor(
     buffer, counts = _allocate(grid.n_bins, recording.n_channels, n_lags, first_lag)
     _fill_counts(recording, grid, counts)
     reach = _transform_counts(counts, run, sqrt, smooth / grid.bin_width)
-    values, outputs, units, notes, classes = _build_target(recording, targets, grid, trial)
+    values, outputs, units, notes, classes, target_span = _build_target(recording, targets, grid, trial)
     valid, dropped = _find_valid(recording, grid, values, run, n_lags, first_lag, step, period)
     features = _lag_view(buffer, counts, n_lags, first_lag)
     attrs = {
@@ -94,6 +96,7 @@ def build_tensor(
         "bin_width": grid.bin_width,
         "first_lag": first_lag,
         "reach": reach,
+        "target_span": target_span,
         "counts": "square root" if sqrt else "spikes per bin",
         "smooth": float(smooth),
         "classes": classes,
@@ -131,6 +134,8 @@ class LabeledSamples(NamedTuple):
 def to_samples(tensor: xr.Dataset) -> LabeledSamples:
     """Return the valid bins of a tensor as samples on its counts, their targets and their trials.
 
+    Two samples overlap if their windows do, or the raw samples of their targets.
+
     >>> from neurofs.recordings.simulate import simulate_session
     >>> tensor = build_tensor(simulate_session(3, n_electrodes=1), "hand_velocity")
     >>> samples, y, trial = to_samples(tensor)
@@ -140,7 +145,7 @@ def to_samples(tensor: xr.Dataset) -> LabeledSamples:
     rows = np.flatnonzero(tensor["valid"].values)
     counts = tensor["counts"].values
     samples = Samples.from_counts(counts, tensor.sizes["lag"], rows - tensor.attrs["first_lag"])
-    span = samples.n_features + tensor.attrs["reach"] * counts.shape[1]
+    span = max(tensor.sizes["lag"] + tensor.attrs["reach"], tensor.attrs["target_span"]) * counts.shape[1]
     return LabeledSamples(replace(samples, span=span), tensor["target"].values[rows], tensor["trial"].values[rows])
 
 
@@ -263,25 +268,26 @@ def _smooth(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 def _build_target(
     recording: Recording, targets: Sequence[str], grid: Grid, trial: np.ndarray
-) -> tuple[np.ndarray, list[str], list[str], list[str], list[str]]:
-    """Return values, names, units, notes, and the classes if the target is a condition of the trials."""
+) -> tuple[np.ndarray, list[str], list[str], list[str], list[str], int]:
+    """Return values, names, units, notes, the classes if the target is a condition of the trials, and the span."""
     if len(targets) == 1 and is_condition(targets[0], recording):
         codes, classes = encode_condition(targets[0], recording.trials)
         values = np.where(trial >= 0, np.append(codes, np.nan)[trial], np.nan)
         note = f"target {targets[0]!r}: a condition of the trials, {len(classes)} classes"
-        return values[:, None], [targets[0]], [""], [note], classes
+        return values[:, None], [targets[0]], [""], [note], classes, 1
     trials = recording.trials[["start", "stop"]].to_numpy(dtype=np.float64)
-    parts, outputs, units, notes = [], [], [], []
+    parts, outputs, units, notes, span = [], [], [], [], 1
     for name in targets:
-        series, note = find_target(name, recording.behavior, trials, grid.bin_width)
+        found = find_target(name, recording.behavior, trials, grid.bin_width)
+        series, span = found.series, max(span, find_span(found, grid))
         values, columns, how = resample(series, grid)
         parts.append(values)
         outputs += [_name_output(series, column) for column in columns]
         units += ["" if series.circular else series.unit] * len(columns)
-        notes += [note] * bool(note) + [f"target {series.name!r}: {how}"]
+        notes += [found.note] * bool(found.note) + [f"target {series.name!r}: {how}"]
     if len(set(outputs)) < len(outputs):
         raise UsageError(f"target: expected different outputs; found {_list_names(outputs)}")
-    return np.column_stack(parts), outputs, units, notes, []
+    return np.column_stack(parts), outputs, units, notes, [], span
 
 
 def _name_output(series: Series, column: str) -> str:

@@ -101,7 +101,7 @@ class CompareOptions(Options):
     selectors: NameList = Field((), description="Selectors to compare, the first against all others: rgs,sks,corrcoef.")
     decoder: NameList = Field(
         ("auto",),
-        description="Decoders on the selected features, beside knn: auto (the best for the first selector, "
+        description="Decoders on the selected features, beside knn: auto (the best for each selector, "
         "on an inner split), knn, local-linear, kernel-ridge, average, ridge, wiener-cascade, kalman, svr, "
         "gradient-boosting, mlp; for classes alone svm, naive-bayes, one-nn; and kernel-rgs, which learns its own "
         "metric on all features, and kernel-rgs-sparse, which also says how many channels suffice.",
@@ -109,11 +109,13 @@ class CompareOptions(Options):
     settings: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="Settings of selectors, as SELECTOR.NAME=VALUE."
     )
-    folds: Literal["auto", "trials", "blocks", "shuffled"] = Field(
-        "auto", description="Whole trials, or contiguous blocks; shuffled needs --allow-leakage."
+    folds: Literal["auto", "trials", "blocks", "permuted", "shuffled"] = Field(
+        "auto",
+        description="Runs of whole trials, or contiguous blocks; permuted ones measure interpolation in time; shuffled "
+        "bins need --allow-leakage.",
     )
     n_splits: int = Field(5, ge=2, le=100, description="Folds of the cross-validation.")
-    n_repeats: int = Field(1, ge=1, le=1000, description="Repeats with another order of the trials.")
+    n_repeats: int = Field(1, ge=1, le=1000, description="Repeats with shifted borders (permuted: another order).")
     sizes: tuple[int, ...] = Field((), description="Numbers of features to try; 30 from 1 to all by default.")
     n_neighbors: int | Literal["auto"] = Field(
         "auto", description="Neighbors of soft kNN; auto chooses on an inner split."
@@ -121,7 +123,6 @@ class CompareOptions(Options):
     beta: float | Literal["auto"] = Field(
         "auto", description="Width of soft kNN, in units of the mean distance of the neighbors."
     )
-    n_shifts: int = Field(20, ge=0, le=1000, description="Shifts of the target against the spikes that measure chance.")
     dependency: bool = Field(
         False, description="Ask whether channels work together: pairs whose product tells what no sum of channels does."
     )

@@ -44,7 +44,7 @@ def name_output(output: Output) -> str:
 TRACES = {
     "values": ("Good decoding follows peaks and their height; a decoder that knows little stays near the mean."),
     "classes": "Good decoding stays on the true class within a trial.",
-    "band": " The band is one standard deviation of the predictive distribution.",
+    "band": " The band is one standard deviation; 1.96 of them are made to hold 95 % of samples, on average.",
 }
 PATHS = {"velocity": "of summed velocity, from the first decoded bin of the trial", "position": "of the two outputs"}
 CURVE_WORDS = {
@@ -53,17 +53,26 @@ CURVE_WORDS = {
 }
 LINES = {
     "mse": (
-        "Horizontal lines: all features, the linear decoders, and chance. The null control measures chance as "
-        "R², with the target shifted against the spikes; the line is that R² turned into an error, (1 − R² at "
-        "chance) × the variance of the test targets, so that it may lie above the variance itself."
+        "Horizontal lines: all features, the linear decoders, and chance, the error of predicting the mean, which is "
+        "the variance of the test targets."
     ),
-    "accuracy": (
-        "Horizontal lines: all features, the linear decoders, and chance, the accuracy measured with the target "
-        "shifted against the spikes."
-    ),
-    "no null": "Horizontal lines: all features and the linear decoders.",
+    "accuracy": "Horizontal lines: all features, the linear decoders, and chance, the accuracy at shifted targets.",
 }
 """What the horizontal lines of the curves are, and where that of chance comes from."""
+
+SHIFTED = {
+    "trials": (
+        "Each trial keeps what was decoded and gets the target of another one, {farthest} trials away at most, at the "
+        "same share of its duration. What all trials have in common agrees at every shift: the question is whether "
+        "what differs from trial to trial is decoded."
+    ),
+    "samples": (
+        "The middle of the session keeps what was decoded, and the target is shifted by up to {farthest} s to both "
+        "sides. The question is whether the target of this moment is decoded, and not what it always is, or how it "
+        "slowly drifts."
+    ),
+}
+"""What is shifted, and which question that answers."""
 
 MAP = (
     "Columns are channels, rows are lags: the bottom row is the bin of the movement itself, higher rows "
@@ -93,9 +102,9 @@ _CAPTIONS = {
     ),
     "wins": Caption(
         "Winning percentages",
-        "In how many per cent of all folds and outputs {reference} decodes better than each rival with the "
-        "same number of features. 50 % is a draw; above 90 %, the lead does not depend on which trials are "
-        "tested. Folds share training data, so that these are not independent trials of a coin.",
+        "In how many per cent of {n_folds} folds {reference} decodes better than each rival with the same number of "
+        "features, all outputs together. The gray band holds 95 % of what a fair coin gives in as many throws; folds "
+        "share training data, so that even a line outside it is no test. The tests are in the table of methods.",
     ),
     "weighting": Caption(
         "Weighted against unweighted",
@@ -143,17 +152,17 @@ _CAPTIONS = {
     "stability": Caption(
         "Stability of the selection",
         "How well the sets that were selected in different folds agree (Nogueira's index): 1 when every "
-        "fold selects the same features, 0 when they agree no more than random sets of that size. Above "
-        "0.75 is excellent, below 0.4 poor. A selector can decode well and still be unstable where many "
-        "features say the same: then trust the prediction, not the list of features.",
+        "fold selects the same features, 0 when they agree no more than random sets of that size. Folds share {shared} "
+        "% of their training data, so that another recording would agree less, and noise may look stable. A selector "
+        "can decode well and still be unstable where many features say the same: then trust the prediction, not the "
+        "list.",
     ),
-    "null": Caption(
-        "Null control",
-        "The target was shifted against the spikes by many seconds, so that whatever is decoded then is "
-        "chance, including slow drifts that spikes and movement share. Each dot is one shift, with "
-        "{reference} and soft kNN fitted anew{some}; the line is the same at no shift, with less data than "
-        "the headline. It should lie far to the right of all dots: p is the share of shifts, with the real "
-        "one counted among them, that do at least as well.",
+    "chance": Caption(
+        "Chance",
+        "What {method} decoded is held against the target at other times. {shifted} Each dot is one shift ({n} of them "
+        "are tested, some are drawn); the line is no shift, and should lie to the right of nearly all dots. p = m / "
+        "(N + 1) for shifts from −N to N, of which m, no shift among them, agree at least as well; it is valid for "
+        "slow series, too. Beyond chance also takes an R² above 0.",
     ),
     "confusion": Caption(
         "Confusion matrix",

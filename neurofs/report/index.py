@@ -14,7 +14,7 @@ import numpy as np
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.names import name_method
 from neurofs.comparison.summary import Summary
-from neurofs.comparison.wording import SCORE_NAMES, format_p
+from neurofs.comparison.wording import SCORE_NAMES
 from neurofs.report.captions import count_of
 from neurofs.report.feature_maps import find_n, share_by_kind
 from neurofs.report.figures.across import draw_all_lags, draw_all_scores, draw_all_wins
@@ -83,13 +83,15 @@ def _show_entry(entry: IndexEntry) -> dict[str, Any]:
 
 def _show_scores(summary: Summary) -> dict[str, Any]:
     numbers = summary.headline.numbers
-    p = max((null.p for null in summary.null), default=None)
+    tests = summary.chance_of(summary.main)
     verdict = "audit passed" if summary.audit.passed else "audit FAILED"
+    n_beyond = sum(test.beyond for test in tests)
+    beyond = "not beyond chance" if not n_beyond else f"{n_beyond} of {len(tests)} outputs beyond chance"
     return {
-        "numbers": [numbers.reference, numbers.best, numbers.all, numbers.rival, numbers.chance],
-        "n": numbers.reference.n,
+        "numbers": [numbers.main, numbers.reference, numbers.all, numbers.rival],
+        "n": numbers.main.n,
         "score": SCORE_NAMES[summary.score],
-        "verdict": verdict + (", no null control" if p is None else f", p = {format_p(p)}"),
+        "verdict": f"{verdict}, {beyond if tests else 'chance not tested'}",
     }
 
 

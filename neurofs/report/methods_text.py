@@ -3,6 +3,7 @@
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.names import name_method, split_method
 from neurofs.comparison.problem import find_settings
+from neurofs.comparison.summary import Audit
 from neurofs.decoders import DECODERS
 from neurofs.ground.errors import printable
 from neurofs.ground.works import WORKS, Work, cite, render_bibtex
@@ -12,7 +13,7 @@ from neurofs.selectors import SELECTORS
 
 def write_methods(comparison: Comparison) -> str:
     """Return paragraphs for a methods section, plain text with citations."""
-    parts = (_data, _features, _selection, _folds, _scoring, _null, _software)
+    parts = (_data, _features, _selection, _folds, _scoring, _chance, _software)
     return "\n\n".join(text for part in parts if (text := part(comparison))) + "\n"
 
 
@@ -22,7 +23,7 @@ def write_bibtex(comparison: Comparison) -> str:
     works += [work for method in _decoded(comparison) for work in _works(method)]
     keys = ["nadeau2003"]
     keys += ["holm1979"] * bool(comparison.summary.tests)
-    keys += ["harris2020"] * bool(comparison.summary.null)
+    keys += ["harris2020", "westfall1993"] * bool(comparison.summary.chance)
     keys += ["nogueira2018"] * bool(comparison.summary.stability)
     return render_bibtex([*works, *(WORKS[key] for key in keys)], comparison.summary.provenance.version)
 
@@ -180,19 +181,30 @@ def _folds(comparison: Comparison) -> str:
     parts = {
         "trials": "whole trials",
         "blocks": "contiguous blocks of time",
+        "permuted": "permuted trials or blocks, so that scores measure interpolation in time",
         "shuffled": "shuffled single bins, which leak between training and test",
     }[comparison.summary.session.kind]
-    again = f", repeated {c.n_repeats} times with another order" if c.n_repeats > 1 else ""
+    contiguous = comparison.summary.session.kind in ("trials", "blocks")
+    how = "with shifted borders; the scores of a fold are means over repeats" if contiguous else "with another order"
+    again = f", repeated {c.n_repeats} times {how}" if c.n_repeats > 1 else ""
     verdict = (
-        "an audit found no training sample that shares raw data with a test sample"
+        "an audit found no training sample that shares spikes or raw samples of the target with a test sample"
         if audit.passed
         else f"an audit found {audit.n_overlaps:,} pairs of training and test samples that share raw data"
     )
     return (
         f"Cross-validation. {c.n_splits} folds of {parts}{again}; training samples whose window overlaps a "
-        f"test window were left out, and {verdict}. Ranking, scaling and every choice were made on the "
+        f"test window{_target_overlap(audit)} were left out, and {verdict}. Ranking, scaling and every choice were "
+        "made on the "
         "training part alone. All methods saw the same folds."
     )
+
+
+def _target_overlap(audit: Audit) -> str:
+    """Return how far apart targets had to lie; nothing if every target came from its own bin."""
+    if audit.target_span == 1:
+        return ""
+    return f", or whose target, made of samples of more than one bin, lies less than {audit.target_span} bins away,"
 
 
 def _scoring(comparison: Comparison) -> str:
@@ -217,17 +229,17 @@ def _scoring(comparison: Comparison) -> str:
     return text
 
 
-def _null(comparison: Comparison) -> str:
-    nulls = comparison.summary.null
-    if not nulls:
+def _chance(comparison: Comparison) -> str:
+    tests = comparison.summary.chance_of(comparison.summary.main)
+    if not tests:
         return ""
-    n = max(len(null.values) for null in nulls)
-    shifts = [abs(s) for null in nulls for s in null.shifts]
-    least, most = (f"{shift:.1f}" for shift in (min(shifts, default=0), max(shifts, default=0)))
-    span = f" by {least if least == most else f'{least} to {most}'} s" if shifts else ""
+    one = tests[0]
+    by = f"{one.farthest:,.0f} whole trials" if one.shifted == "trials" else f"{one.farthest:,.1f} s"
+    agreement = {"r2": "correlation", "accuracy": "share of right classes"}[comparison.summary.score]
     return (
-        "Null control. Chance was measured by selecting and decoding anew with the target shifted against "
-        f"the spikes{span} ({n} shifts, ends cut off) {cite(WORKS['harris2020'])}."
+        f"Chance. The {agreement} of out-of-fold predictions with the target was compared with that at targets shifted "
+        f"by up to {by} to both sides ({one.n_shifts:,} shifts), with p = m/(N + 1) {cite(WORKS['harris2020'])}, "
+        f"corrected for the number of outputs {cite(WORKS['westfall1993'])}, and R² above 0 as a further condition."
     )
 
 

@@ -48,7 +48,7 @@ def render(comparison: Comparison) -> str:
         audit=summary.audit,
         headline=summary.headline,
         about=describe_run(summary.session),
-        numbers=list_numbers(summary.headline.numbers),
+        numbers=list_numbers(summary),
         score_text=SCORE_TEXT[summary.score],
         verdict=judge(summary),
         sections=sections,

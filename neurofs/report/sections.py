@@ -4,7 +4,7 @@ A block is a dictionary whose `what` names how the template shows it: a picture,
 a template of its own.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import xarray as xr
 
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.names import name_method
-from neurofs.comparison.summary import Dependency, PairedTest, SessionFacts, Summary
+from neurofs.comparison.summary import Coverage, Dependency, PairedTest, SessionFacts, Summary
 from neurofs.ground.config import given_options, render_toml
 from neurofs.ground.errors import printable
 from neurofs.report.data import encode_json, pack_maps, pack_traces
@@ -20,9 +20,9 @@ from neurofs.report.feature_maps import count_channels, describe_channels, find_
 from neurofs.report.figures.dependency import draw_pairs, draw_unique, tell_gap, tell_pairs
 from neurofs.report.figures.maps import draw_lags, draw_positions, draw_top_maps, draw_weight_maps
 from neurofs.report.figures.scores import (
+    draw_chance,
     draw_confusion,
     draw_curves,
-    draw_null,
     draw_stability,
     draw_weighting,
     draw_wins,
@@ -49,7 +49,7 @@ PICTURES: tuple[Callable[[Comparison], Picture | None], ...] = (
     draw_pairs,
     draw_unique,
     draw_stability,
-    draw_null,
+    draw_chance,
     draw_confusion,
     draw_rates,
     draw_trials,
@@ -130,6 +130,8 @@ def _decoded(comparison: Comparison, draw: Draw) -> Iterator[Block]:
         "data": encode_json(pack_traces(traces)),
         "has_trials": bool((traces.trial >= 0).any()),
     }
+    if comparison.summary.coverage and not traces.classes:
+        yield _table("coverage", _tabulate_coverage(comparison.summary.coverage))
     if traces.n_left_out:
         yield _note(
             f"The viewer holds the first {len(traces.time):,} samples; {traces.n_left_out:,} more are in "
@@ -143,6 +145,18 @@ def _decoded(comparison: Comparison, draw: Draw) -> Iterator[Block]:
         yield _note("There is no path in the plane: the target has not two outputs.", missing=True)
 
 
+def _tabulate_coverage(found: Sequence[Coverage]) -> Table:
+    """Return how often 95 % intervals hold the truth."""
+    caption = (
+        "Share of test samples inside their 95 % interval: on average, which is what the intervals are made for, and "
+        "by fifths of the samples, from those nearest to the mean of their output to the farthest; and the mean "
+        "half of an interval, in standard deviations of the output"
+    )
+    columns = ["method", "on average", "nearest fifth", "second", "third", "fourth", "farthest", "half width"]
+    rows = [(find_key(c.method).label, c.mean, *c.by_size, c.half_width) for c in found]
+    return Table(caption, columns, rows)
+
+
 # Scores
 
 
@@ -153,7 +167,7 @@ def _features(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     yield _note(
         "Every method at its own choice of n (the median over folds is shown), made inside the training "
         "part. Weighted: folds in which the choice was to weigh distances. p and lost folds compare with "
-        f"{name_method(comparison.summary.reference)}, on the same folds."
+        f"{name_method(comparison.summary.main)}, on the same folds."
     )
     yield from _note_failed(comparison)
 
@@ -284,8 +298,8 @@ def _trust(comparison: Comparison, draw: Draw) -> Iterator[Block]:
         draw,
         "No stability: it takes two folds or more, and a selector that leaves features out.",
     )
-    missing = "No null control was run (n_shifts = 0): chance is not known. Do not publish the scores without it."
-    yield _picture(draw_null(comparison), draw, missing)
+    missing = "Chance is not tested: test and training samples of these folds mix in time. Do not publish the scores."
+    yield _picture(draw_chance(comparison), draw, missing)
     if comparison.summary.score == "accuracy":
         yield _picture(draw_confusion(comparison), draw, "No confusion matrix.")
     rows = [(f.repeat, f.fold, f.n_train, f.n_test, f.n_overlaps) for f in comparison.summary.audit.folds]

@@ -71,7 +71,7 @@ def _choose_methods(comparison: Comparison) -> list[str]:
     table = comparison.predictions
     done = np.isfinite(table["predicted"].values).any(axis=(1, 2, 3)) if table.sizes["time"] else []
     known = [str(m) for m, d in zip(table["method"].values, done, strict=False) if d]
-    wished = [comparison.summary.headline.method, comparison.summary.reference]
+    wished = [comparison.summary.main, comparison.summary.reference]
     wished += [m.method for m in comparison.summary.methods]
     return [m for m in dict.fromkeys(wished) if m in known][:MAX_METHODS]
 

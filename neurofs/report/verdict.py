@@ -1,14 +1,19 @@
 """The top of a report: what was decoded, the numbers of the headline, and the verdict on the data."""
 
-from collections.abc import Sequence
 from typing import Any
 
+from neurofs.comparison.headline import judge_chance
 from neurofs.comparison.names import name_method
-from neurofs.comparison.summary import Audit, Null, Number, Numbers, SessionFacts, Summary
-from neurofs.comparison.wording import format_number, format_p
+from neurofs.comparison.summary import Audit, Number, SessionFacts, Summary
+from neurofs.comparison.wording import format_number
 from neurofs.report.captions import count_of, name_output
 
-FOLDS = {"trials": "whole trials", "blocks": "contiguous blocks", "shuffled": "shuffled bins"}
+FOLDS = {
+    "trials": "whole trials",
+    "blocks": "contiguous blocks",
+    "permuted": "permuted trials or blocks",
+    "shuffled": "shuffled bins",
+}
 """What folds are made of."""
 
 
@@ -23,15 +28,16 @@ def describe_run(session: SessionFacts) -> str:
     )
 
 
-def list_numbers(numbers: Numbers) -> list[dict[str, Any]]:
-    """Return the numbers of the headline in order; the best pipeline only if it is not the reference itself."""
-    best = [_show_number("best", numbers.best)] * (numbers.best.method != numbers.reference.method)
+def list_numbers(summary: Summary) -> list[dict[str, Any]]:
+    """Return the numbers of the headline in order; the first selector only if it is not the main method itself."""
+    numbers = summary.headline.numbers
+    reference = [_show_number("reference", numbers.reference)] * (numbers.reference.method != numbers.main.method)
     others = {"all": "All features", "rival": "Best rival"}
     return [
-        _show_number("reference", numbers.reference),
-        *best,
+        _show_number("main", numbers.main),
+        *reference,
         *(_show_number(key, getattr(numbers, key), label) for key, label in others.items()),
-        _show_chance(numbers.chance),
+        _show_chance(summary),
     ]
 
 
@@ -40,22 +46,28 @@ def _show_number(key: str, number: Number | None, label: str = "") -> dict[str, 
     if number is None:
         return {"key": key, "label": label, "mean": None, "low": None, "detail": "not run"}
     n = [f"{number.n} features"] * (number.n is not None)
-    return {**dict(number), "key": key, "detail": ", ".join([name_method(number.method), *n])}
+    named = [name_method(number.method)] * (name_method(number.method) != number.label)
+    return {**dict(number), "key": key, "detail": ", ".join([*named, *n])}
 
 
-def _show_chance(number: Number | None) -> dict[str, Any]:
-    if number is None:
+def _show_chance(summary: Summary) -> dict[str, Any]:
+    """Return what chance is: the score of predicting the mean, or the accuracy at shifted targets."""
+    shown = {"key": "chance", "label": "Chance", "mean": 0.0, "low": None, "detail": "predicting the mean"}
+    if summary.score == "r2":
+        return shown
+    tests = summary.chance_of(summary.main)
+    if not tests:
         return _show_number("chance", None, "Chance")
-    limit = "" if number.high is None else f"; 95 % of them below {format_number(number.high)}"
-    return {**dict(number), "key": "chance", "low": None, "detail": f"mean of shifted targets{limit}"}
+    high = format_number(tests[0].high)
+    return shown | {"mean": tests[0].mean, "detail": f"mean of shifted targets; 95 % of them below {high}"}
 
 
 def judge(summary: Summary) -> list[dict[str, str]]:
-    """Return the verdict on the data: audit, null control, warnings."""
+    """Return the verdict on the data: audit, chance, warnings."""
     warnings = [_say("warn", "Warning.", text) for text in summary.session.warnings]
     fine = _say("pass", "No warnings.", "Nothing in the file looked wrong.")
     folds = FOLDS[summary.session.kind]
-    return [_judge_audit(summary.audit, folds), _judge_null(summary.null), *(warnings or [fine])]
+    return [_judge_audit(summary.audit, folds), _judge_chance(summary), *(warnings or [fine])]
 
 
 def _say(kind: str, title: str, text: str) -> dict[str, str]:
@@ -65,24 +77,19 @@ def _say(kind: str, title: str, text: str) -> dict[str, str]:
 def _judge_audit(audit: Audit, folds: str) -> dict[str, str]:
     if audit.passed:
         n = len(audit.folds)
-        text = f"No training sample shares raw data with a test sample, in any of {n} folds of {folds}."
+        what = "spikes or raw samples of the target"
+        text = f"No training sample shares {what} with a test sample, in any of {n} folds of {folds}."
         return _say("pass", "Audit passed.", text)
     text = f"{audit.n_overlaps:,} pairs of training and test samples share raw data ({folds})."
     return _say("fail", "Audit failed.", text)
 
 
-def _judge_null(nulls: Sequence[Null]) -> dict[str, str]:
-    if not nulls:
-        text = "The target was not shifted against the spikes, so that chance is not known."
-        return _say("warn", "No null control.", text)
-    p, shifts = max(null.p for null in nulls), min(len(null.values) for null in nulls)
-    floor = ", the smallest that this many shifts can give" if p <= 1 / (shifts + 1) + 1e-12 else ""
-    each = " for the worst output" if len(nulls) > 1 else ""
-    against = f"against {shifts} shifted targets{floor}"
-    if p <= 0.05:
-        return _say("pass", "Null control passed.", f"p = {format_p(p)}{each} {against}: this is not chance.")
-    if floor:
-        text = f"p = {format_p(p)} {against}. Ask for 19 or more with --n-shifts."
-        return _say("warn", "Too few shifts.", text)
-    text = f"p = {format_p(p)}{each} {against}: this may be chance. Do not interpret the weights."
-    return _say("fail", "Null control failed.", text)
+def _judge_chance(summary: Summary) -> dict[str, str]:
+    tests = summary.chance_of(summary.main)
+    if not tests:
+        folds = FOLDS[summary.session.kind]
+        return _say("warn", "Chance is not tested.", f"Folds of {folds} mix test and training samples in time.")
+    kinds = {True: ("pass", "Beyond chance."), False: ("fail", "Not beyond chance.")}
+    beyond = {test.beyond for test in tests}
+    kind, title = kinds[beyond.pop()] if len(beyond) == 1 else ("warn", "Beyond chance in part.")
+    return _say(kind, title, judge_chance(tests))

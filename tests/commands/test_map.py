@@ -73,7 +73,6 @@ def test_a_spike_takes_the_path_that_is_written_down(tmp_path, monkeypatch):
         n_lags=2,
         selectors=("rgs",),
         n_splits=2,
-        n_shifts=0,
         sizes=(2, 8),
     )
     decode(options, tmp_path / "run")  # compiles the loops, which would take long while calls are noted

@@ -124,7 +124,7 @@ def report(environment, session):
     run(
         *(environment, "-m", "neurofs", "decode", session, "--target", "velocity", "--out", out),
         *("--selectors", "corrcoef,varied", "--decoder", "squares"),
-        *("--n-lags", "2", "--n-splits", "2", "--n-shifts", "0"),
+        *("--n-lags", "2", "--n-splits", "2"),
     )
     return out
 

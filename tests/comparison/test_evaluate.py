@@ -38,6 +38,13 @@ def without_ties(problem):
     return dataclasses.replace(problem, samples=dataclasses.replace(problem.samples, flat=flat + noise))
 
 
+def test_blocks_that_cut_trials_are_refused_where_a_trial_has_one_class():
+    assert make_problem("direction", n_lags=2).kind == "trials"
+    with pytest.raises(UsageError, match="all bins of a trial have its class"):
+        make_problem("direction", n_lags=2, folds="blocks")
+    assert make_problem(folds="blocks").kind == "blocks"
+
+
 @pytest.mark.parametrize("output", [0, 1])
 def test_curve_and_choice_equal_scikit_learn(output):
     problem = without_ties(make_problem(n_neighbors=7, beta=0.5, sizes=(1, 4, 9, 24), decoder=("knn",)))
@@ -220,13 +227,7 @@ def test_any_decoder_with_a_metric_of_its_own_takes_part_without_a_selector(monk
 @pytest.mark.slow
 def test_fewest_channels_are_counted_and_said():
     found = neurofs.compare(
-        SESSION,
-        "hand_velocity",
-        n_lags=3,
-        n_splits=3,
-        n_shifts=0,
-        selectors=["corrcoef"],
-        decoder=["knn", "kernel-rgs-sparse"],
+        SESSION, "hand_velocity", n_lags=3, n_splits=3, selectors=["corrcoef"], decoder=["knn", "kernel-rgs-sparse"]
     )
     n = found.scores.loc[found.scores["method"] == SPARSE, "n"]
     assert len(n) == 6
@@ -242,7 +243,11 @@ def test_fewest_channels_are_counted_and_said():
         if share > 0
     }
     said = " ".join(found.summary.headline.sentences)
-    assert f"{few.n.median} of {SESSION.n_channels} channels suffice" in said
+    assert f"{few.n.median} of {SESSION.n_channels} channels" in said
+    assert ("these channels suffice" in said) == few.suffice
+    table = found.scores[found.scores["chosen"]].pivot_table("r2", "fold", "method")
+    assert few.difference.mean == pytest.approx((table[SPARSE] - table[KERNEL]).mean())
+    assert few.suffice == (few.difference.low > -few.margin and any(c.beyond for c in found.summary.chance_of(SPARSE)))
 
 
 def test_folds_are_whole_trials_and_pass_the_audit():
@@ -252,7 +257,9 @@ def test_folds_are_whole_trials_and_pass_the_audit():
         assert not set(problem.trials[fold.train]) & set(problem.trials[fold.test])
         assert fold.n_overlaps == overlap_audit(problem.samples, fold.train, fold.test) == 0
     orders = {tuple(f.test) for f in problem.folds if f.fold == 0}
-    assert len(orders) == 3, "repeats must permute the trials"
+    assert len(orders) == 3, "repeats must shift the borders"
+    for fold in problem.folds:
+        assert (np.diff(fold.test) == 1).all(), "a fold is one stretch of trials"
     for repeat in range(3):
         tested = np.concatenate([f.test for f in problem.folds if f.repeat == repeat])
         np.testing.assert_array_equal(np.sort(tested), np.arange(len(problem.samples)))
@@ -286,7 +293,7 @@ def test_the_key_of_a_task_knows_what_touches_it():
 
 def test_the_key_of_a_task_knows_the_version_of_a_plug_in(monkeypatch):
     problem = make_problem(selectors=("rgs", "sks"), decoder=("knn", "svr", "kernel-rgs"))
-    tasks = [Task("rgs", 0, 0, 0), Task("sks", 0, 0, 0), Task(KERNEL, -1, 0, 0), Task("null", 0, 0, 0)]
+    tasks = [Task("rgs", 0, 0, 0), Task("sks", 0, 0, 0), Task(KERNEL, -1, 0, 0)]
 
     def find_changed(registry, name):
         keys = []
@@ -296,10 +303,10 @@ def test_the_key_of_a_task_knows_the_version_of_a_plug_in(monkeypatch):
         monkeypatch.undo()
         return [before != after for before, after in zip(*keys, strict=True)]
 
-    assert find_changed(SELECTORS, "rgs") == [True, False, False, True]
-    assert find_changed(SELECTORS, "sks") == [False, True, False, False]
-    assert find_changed(DECODERS, "svr") == [True, True, False, False]
-    assert find_changed(DECODERS, "kernel-rgs") == [False, False, True, False]
+    assert find_changed(SELECTORS, "rgs") == [True, False, False]
+    assert find_changed(SELECTORS, "sks") == [False, True, False]
+    assert find_changed(DECODERS, "svr") == [True, True, False]
+    assert find_changed(DECODERS, "kernel-rgs") == [False, False, True]
 
 
 @pytest.mark.slow

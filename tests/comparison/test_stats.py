@@ -45,23 +45,9 @@ def test_stability_is_the_mean_pairwise_index_over_equal_sizes():
     for row in Z:
         row[rng.choice(d, k, replace=False)] = 1
     pairs = [((a @ b) / k - k / d) / (1 - k / d) for a, b in itertools.combinations(Z, 2)]
-    assert stats.measure_stability(Z)["index"] == pytest.approx(np.mean(pairs))
-
-
-def test_stability_interval_covers_the_index_of_random_selections():
-    rng = np.random.default_rng(2)
-    inside = 0
-    for _ in range(200):
-        found = stats.measure_stability(rng.random((40, 30)) < 0.3)
-        inside += found["low"] <= 0.0 <= found["high"]
-    assert 0.88 <= inside / 200 <= 1.0
+    assert stats.measure_stability(Z) == pytest.approx(np.mean(pairs))
 
 
 def test_best_size_has_a_range_of_sizes_that_are_not_clearly_worse():
     errors = np.array([[3.0, 1.0, 1.1, 2.0], [3.2, 1.2, 1.1, 2.1], [3.1, 1.0, 1.05, 2.2]])
     assert stats.find_best_size([1, 5, 10, 20], errors, 0.25) == {"n": 5, "low": 5, "high": 10}
-
-
-def test_p_value_counts_the_real_one():
-    assert stats.null_p_value(1.0, [0.0] * 19) == pytest.approx(1 / 20)
-    assert stats.null_p_value(0.0, [0.0] * 19) == 1.0

@@ -8,10 +8,13 @@ import pandas as pd
 import pytest
 import reference_selectors
 from click.testing import CliRunner
+from scipy.stats import t as student
 
 from neurofs.commands.main import main
 from neurofs.comparison.transfer import (
     METHODS,
+    SCORES,
+    find_leads,
     grade_features,
     learn_quality,
     rank_correlation,
@@ -165,17 +168,58 @@ def test_hostile_names_are_shown_harmless(days):
     assert "a\\nb: 96 features" in text
 
 
-@pytest.mark.parametrize("ours", [0.5, 0.1])
-def test_the_conclusion_says_who_is_ahead(found, ours):
+def scores_of(**r2):
+    """Scores at 10, 20 and 50 features; those at 20 are given, (folds, outputs)."""
+    rows = [
+        (method.replace("_", " ").replace("meta ", "meta-"), n, fold, o, value if n == 20 else 0.0, 80, 20)
+        for method, folds in r2.items()
+        for n in (10, 20, 50)
+        for fold, outputs in enumerate(folds)
+        for o, value in enumerate(outputs)
+    ]
+    return pd.DataFrame(rows, columns=SCORES)
+
+
+WOBBLE = np.array([[0.02], [-0.01], [0.0], [0.01], [-0.02]])
+
+
+@pytest.mark.parametrize(
+    ("ours", "words"),
+    [
+        (0.5, "ahead of those chosen by firing rate (0.300; difference 0.200"),
+        (0.31, "not clearly ahead of those chosen by firing rate (0.300; difference 0.010"),
+        (0.1, "no better than those chosen by firing rate (0.300; difference −0.200"),
+    ],
+)
+def test_the_conclusion_says_who_is_ahead(found, ours, words):
     """At n = 20: by number 0.2, by rate 0.3, RGS 0.6."""
-    r2 = {"meta-features": ours, "average": 0.2, "firing rate": 0.3, "rgs": 0.6}
-    rows = [(method, n, 0, 0, value if n == 20 else 0.0) for method, value in r2.items() for n in (10, 20, 50)]
-    told = render_transfer(replace(found, scores=pd.DataFrame(rows, columns=found.scores.columns)))
-    last = told.splitlines()[-1]
-    assert f"20 features decode with R² = {ours:.3f}" in last
-    assert "firing rate (0.300)" in last
+    same = np.zeros((5, 1))
+    scores = scores_of(meta_features=ours + WOBBLE, average=0.2 + same, firing_rate=0.3 + same, rgs=0.6 + same)
+    last = render_transfer(replace(found, scores=scores)).splitlines()[-1]
+    assert f"20 features decode with R² = {ours:.3f}, {words}" in last
     assert "RGS, with the targets, reaches 0.600." in last
     assert ("do not rely" in last) == (ours < 0.3)
+    assert ("folds alone may differ" in last) == (ours == 0.31)
+
+
+def test_a_lead_by_hand():
+    """Differences of five folds 0.1 ± their wobble: t = 0.1 / √((1/5 + 1/4) 0.00025), 4 degrees of freedom."""
+    same = np.zeros((5, 1))
+    scores = scores_of(meta_features=0.3 + WOBBLE, average=0.2 + same, firing_rate=0.3 + WOBBLE, rgs=0.6 + same)
+    by_number, by_rate = find_leads(scores)
+    t = 0.1 / np.sqrt((1 / 5 + 20 / 80) * 0.00025)
+    assert by_number.p == pytest.approx(2 * 2 * student.sf(t, 4))  # twice for two rivals
+    assert (by_rate.difference.mean, by_rate.p) == (0.0, 1.0)
+    assert by_number.is_clear
+    assert not by_rate.is_clear
+
+
+def test_outputs_are_no_folds():
+    """The same output twice says nothing more about the folds."""
+    same = np.zeros((5, 1))
+    once = {"meta_features": 0.3 + WOBBLE, "average": 0.29 + same, "firing_rate": 0.1 + same, "rgs": 0.6 + same}
+    twice = {method: np.repeat(values, 2, axis=1) for method, values in once.items()}
+    assert find_leads(scores_of(**once)) == find_leads(scores_of(**twice))
 
 
 def run(*arguments):
@@ -199,6 +243,7 @@ def test_command(days, tmp_path):
     assert [row["rank"] for row in record["ranking"]] == list(range(1, 73))
     assert set(record["rank_correlation"]) == set(METHODS)
     assert {row["n"] for row in record["r2"]} == {10, 20, 50, 72}
+    assert [lead["rival"] for lead in record["leads"]] == ["average", "firing rate"]
     for wrong, words in (
         (["transfer", "--to", paths[2]], "TRAIN"),
         (["transfer", paths[0]], "--to"),

@@ -287,7 +287,7 @@ def test_what_a_lone_difference_counts_includes_the_mixing():
 def test_memory_is_counted_before_the_work(monkeypatch):
     assert count_model_rows(9000, 100, 800, 2e9) == 9000
     assert count_model_rows(9000, 100, 800, 5e8) == 2000
-    assert 1900 <= count_model_rows(20_000, 40_000, 200, 1.38e9) < 2000
+    assert 1900 <= count_model_rows(20_000, 40_000, 200, 1.78e9) < 2000
     samples, y = windows(400)
     with pytest.raises(ValueError, match=r"needs at least \d+ MB for 396 samples of 20 features"):
         KernelRGSDecoder(memory_limit=1e6).fit(samples, y)

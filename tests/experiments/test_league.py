@@ -95,12 +95,14 @@ def test_a_row_with_seeds_runs_once_for_each(session, monkeypatch):
 
 def test_time_and_coverage_are_compared(scores):
     ridge = scores[scores["decoder"] == "ridge"].assign(recording="chewie", fit_seconds=2.0, coverage=0.95)
-    slow = ridge.assign(decoder="kernel RGS", fit_seconds=3.0, coverage=0.9)
+    slow = ridge.assign(decoder="kernel RGS", fit_seconds=3.0, coverage=0.9, far_coverage=0.8)
     rows = {row.what: row for row in league_rows(pd.concat([ridge.assign(decoder="LSTM"), slow]))}
     assert not rows["chewie: kernel RGS, time per fold"].met
     assert not rows["chewie: kernel RGS, 95 % intervals cover"].met
     assert rows["chewie: kernel RGS, 95 % intervals cover"].figure == "90.0%"
     assert rows["chewie: LSTM, 95 % intervals cover"].met
+    far = rows["chewie: kernel RGS, 95 % intervals cover, farthest fifth"]
+    assert (far.figure, far.met) == ("80.0%", None), "no goal: intervals are made for the average"
 
 
 def test_only_decoders_with_deviations_have_a_coverage(session, scores, monkeypatch):
@@ -108,9 +110,13 @@ def test_only_decoders_with_deviations_have_a_coverage(session, scores, monkeypa
     monkeypatch.setitem(ROWS, "kernel RGS", league.Entry(lambda p, seed: KernelRGSDecoder(n_steps=3)))
     ours = run_session(session, ["kernel RGS"], report=lambda line: None)
     assert ours["coverage"].between(0.5, 1).all()
+    assert ours["far_coverage"].between(0, 1).all()
+    assert (ours["far_coverage"] != ours["coverage"]).any()
     truth = np.zeros((4, 2))
     predicted = np.array([[0.0, 1.0], [0.0, 1.0], [2.0, 3.0], [0.0, 0.0]])
     np.testing.assert_array_equal(coverage(truth, predicted, np.ones((4, 2))), [0.75, 0.75])
+    which = np.array([[True, False], [False, False], [True, True], [False, True]])
+    np.testing.assert_array_equal(coverage(truth, predicted, np.ones((4, 2)), which), [0.5, 0.5])
 
 
 def test_folds_in_processes_of_their_own_score_alike(session, scores):

@@ -6,7 +6,16 @@ import pandas as pd
 import pytest
 
 from neurofs.experiments.bench.recordings import RECORDINGS, Session
-from neurofs.experiments.reproduce import list_claims, navot2005, planted, prefixes, render, reproduce, save_figure
+from neurofs.experiments.reproduce import (
+    list_claims,
+    navot2005,
+    planted,
+    prefixes,
+    render,
+    reproduce,
+    save_figure,
+    validity,
+)
 from neurofs.features.samples import Samples
 from neurofs.ground.errors import InputError, UsageError
 
@@ -72,11 +81,29 @@ def test_planted_features(tmp_path):
     assert draws("20-of-640", table, tmp_path)
 
 
-def test_the_claims_of_chance_are_our_own():
-    table = pd.DataFrame({"low": [-0.2, 0.1, -0.1], "r2": [0.0, 0.2, 0.1], "p": [1 / 21, 0.5, 1.0]})
-    claims = list_claims("chance", table)
-    assert [claim["published"] for claim in claims] == [None, None]
-    assert not claims[0]["holds"]
+def test_validity_counts_false_alarms_coverage_and_equal_methods(tmp_path):
+    table = validity.run(1, scenarios=["white", "few trials", "one output"])
+    assert len(table) == 3 * 2 * 2 * 3, "scenarios, kinds, numbers of repeats, methods"
+    assert draws("validity", table, tmp_path)
+    one = table[table["informed"] & (table["scenario"] == "white")]
+    assert (one["low"] <= one["r2"]).all()
+    assert one["beyond"].all()
+    assert not table[~table["informed"]]["beyond"].any()
+
+
+def test_the_claims_of_validity_can_fail():
+    rows = [
+        {"scenario": "white", "informed": informed, "seed": seed, "repeats": repeats, "method": "ridge"}
+        | {"p": 0.01, "beyond": True, "r2": float(seed), "low": 5.0, "high": 6.0}
+        for informed in (False, True)
+        for seed in range(100)
+        for repeats in (1, 5)
+    ]
+    claims = list_claims("validity", pd.DataFrame(rows))
+    assert [claim["published"] for claim in claims] == [None] * 6
+    assert not any(claim["holds"] for claim in claims)
+    good = [row | {"p": 0.5, "beyond": False, "low": -1.0, "high": 100.0} for row in rows]
+    assert all(claim["holds"] for claim in list_claims("validity", pd.DataFrame(good)))
 
 
 def test_a_pair_is_invisible_alone():

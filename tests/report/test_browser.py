@@ -167,7 +167,7 @@ def test_the_methods_text_is_copied(demo_run, open_page):
 
 def test_without_scripts_everything_can_be_read(demo_run, open_page):
     page = open_page(demo_run / "report.html", java_script_enabled=False)
-    for name in ("traces", "curves", "wins", "lags", "stability", "null", "rates", "raster"):
+    for name in ("traces", "curves", "wins", "lags", "stability", "chance", "rates", "raster"):
         assert page.locator(f"#figure-{name} svg").first.is_visible()
     assert page.locator("#figure-maps svg").first.is_visible()
     assert page.locator("#channels-table tbody tr").count() == 64

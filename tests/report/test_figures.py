@@ -21,7 +21,7 @@ from neurofs.report.feature_maps import (
 )
 from neurofs.report.figures.across import draw_all_lags
 from neurofs.report.figures.maps import draw_lags, draw_positions, draw_top_maps, draw_weight_maps
-from neurofs.report.figures.scores import draw_confusion, draw_curves, draw_null, draw_stability, draw_wins
+from neurofs.report.figures.scores import draw_chance, draw_confusion, draw_curves, draw_stability, draw_wins
 from neurofs.report.figures.session import draw_raster, draw_traces
 from neurofs.report.methods_text import write_methods
 from neurofs.report.page import MARKERS, render, show_table
@@ -62,15 +62,15 @@ def test_chance_is_drawn_as_an_error():
     axes = draw(draw_curves(comparison))
     levels = [line.get_ydata()[0] for line in axes.lines if len(set(line.get_ydata())) == 1]
     rows = comparison.scores[(comparison.scores["output"] == output) & comparison.scores["chosen"]]
-    chance = 1.2 * (rows["mse"] / (1 - rows["r2"])).mean()
+    chance = (rows["mse"] / (1 - rows["r2"])).mean()
     assert min(abs(level - chance) for level in levels) < 1e-9
 
 
 def test_the_caption_says_where_the_line_of_chance_comes_from():
     comparison = make_comparison()
-    assert "(1 − R² at chance) × the variance" in draw_curves(comparison).caption.text
-    silent = replace(comparison, summary=comparison.summary.model_copy(update={"null": []}))
-    assert "chance" not in draw_curves(silent).caption.text
+    assert "the error of predicting the mean" in draw_curves(comparison).caption.text
+    classes = make_comparison(classes=("a", "b"), outputs=("d",))
+    assert "the accuracy at shifted targets" in draw_curves(classes).caption.text
 
 
 def test_captions_of_classes_speak_of_accuracy():
@@ -87,7 +87,7 @@ def test_captions_of_classes_speak_of_accuracy():
 def test_what_belongs_to_the_reference_has_its_color():
     comparison = make_comparison(selectors=("infogain", "rgs"))
     color = find_key("infogain").color
-    assert draw(draw_null(comparison)).lines[2].get_color() == color
+    assert draw(draw_chance(comparison)).lines[2].get_color() == find_key(comparison.summary.main).color
     disks = draw(draw_positions(comparison)).collections[1]
     assert to_hex(disks.get_facecolor()[0]) == color
     index = [make_comparison(selectors=("infogain", "rgs"), seed=seed) for seed in range(2)]
@@ -132,7 +132,7 @@ def test_maps_shade_every_feature():
 def test_traces_show_the_first_repeat_of_the_best_method():
     comparison = make_comparison(n_repeats=2)
     axes = draw(draw_traces(comparison), 1)
-    best = comparison.predictions["method"].values.tolist().index(comparison.summary.headline.method)
+    best = comparison.predictions["method"].values.tolist().index(comparison.summary.main)
     true, decoded = axes.lines[0].get_ydata(), axes.lines[1].get_ydata()
     np.testing.assert_allclose(true, comparison.predictions["target"].values[: len(true), 1])
     np.testing.assert_allclose(
@@ -146,12 +146,19 @@ def test_the_band_is_one_standard_deviation():
     assert low == pytest.approx(high.min() - 2.0, abs=1e-5)
 
 
-def test_the_null_marks_every_shift_and_the_real_score():
+def test_the_figure_of_chance_marks_shifts_and_no_shift():
     comparison = make_comparison()
-    axes = draw(draw_null(comparison))
-    null = comparison.summary.null[0]
-    np.testing.assert_allclose(axes.lines[0].get_xdata(), np.sort(null.values))
-    assert axes.lines[2].get_xdata()[0] == null.real
+    axes = draw(draw_chance(comparison))
+    test = comparison.summary.chance_of(comparison.summary.main)[0]
+    np.testing.assert_allclose(axes.lines[0].get_xdata(), np.sort(test.values))
+    assert axes.lines[2].get_xdata()[0] == test.real
+    assert len(draw_chance(comparison).numbers.rows) == len(comparison.summary.chance)
+
+
+def test_wins_are_drawn_beside_a_fair_coin():
+    comparison = make_comparison()
+    (band,) = draw(draw_wins(comparison)).patches
+    assert (band.get_y(), band.get_y() + band.get_height()) == (20.0, 80.0), "2 to 8 of 10 throws"
 
 
 def test_confusions_are_percentages_of_rows():

@@ -22,14 +22,14 @@ def test_the_numbers_of_the_headline_are_those_of_the_run(demo_run, open_page):
     summary, scores = (json.loads((demo_run / "summary.json").read_text()), pd.read_csv(demo_run / "scores.csv"))
     for key, number in summary["headline"]["numbers"].items():
         card = page.locator(f"[data-number={key}]")
-        if key == "best" and number["method"] == summary["reference"]:
+        if key == "reference" and number["method"] == summary["main"]:
             assert card.count() == 0
             continue
         assert float(card.locator(".value").get_attribute("data-value")) == number["mean"]
         assert card.locator(".value").inner_text() == format_number(number["mean"])
-        if key != "chance":
-            own = scores[scores["chosen"] & (scores["method"] == number["method"])]
-            assert number["mean"] == pytest.approx(own["r2"].mean())
+        own = scores[scores["chosen"] & (scores["method"] == number["method"])]
+        assert number["mean"] == pytest.approx(own["r2"].mean())
+    assert float(page.locator("[data-number=chance]").locator(".value").get_attribute("data-value")) == 0
     for sentence in summary["headline"]["sentences"]:
         assert sentence in page.locator("#headline").inner_text()
 
@@ -73,9 +73,9 @@ def test_the_numbers_of_three_figures_are_those_of_the_run(demo_run, open_page):
     for row in rows:
         w = wins[row["rival"]]
         assert float(row["share"]) == w["share"][w["n"].index(int(row["n"]))]
-    for row, null in zip(read_table(page, "#numbers-null"), summary["null"], strict=True):
-        assert [float(row[k]) for k in ("real r2", "chance (mean of shifts)", "p")] == [
-            null[k] for k in ("real", "chance", "p")
+    for row, test in zip(read_table(page, "#numbers-chance"), summary["chance"], strict=True):
+        assert [float(row[k]) for k in ("no shift", "mean of shifts", "p (corrected)")] == [
+            test[k] for k in ("real", "mean", "p_corrected")
         ]
 
 

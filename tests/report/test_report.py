@@ -13,6 +13,7 @@ from comparisons import HOSTILE, make_comparison
 
 from neurofs.commands.main import main
 from neurofs.comparison.comparison import save
+from neurofs.comparison.summary import Coverage
 from neurofs.ground.config import RunOptions
 from neurofs.report.data import encode_json, pack_maps
 from neurofs.report.index import IndexEntry
@@ -53,11 +54,11 @@ def test_every_kind_of_run_renders(case):
 
 def test_what_is_missing_is_said():
     bare = make_comparison(selectors=("corrcoef",), baselines=(), outputs=("y",), trials=False, nan_scores=True)
-    summary = bare.summary.model_copy(update={"null": [], "stability": []})
+    summary = bare.summary.model_copy(update={"chance": [], "stability": []})
     html = render(replace(bare, summary=summary, session=xr.Dataset()))
     for words in (
         "No winning percentages: there is no rival",
-        "No null control",
+        "Chance is not tested",
         "There is no path in the plane",
         "The session has no trials.",
         "No raster",
@@ -69,6 +70,25 @@ def test_what_is_missing_is_said():
         assert words in html
 
 
+def test_intervals_are_shown_with_how_often_they_hold():
+    bands = make_comparison(sd=True)
+    found = Coverage(method="rgs", mean=0.951, by_size=[0.99, 0.98, 0.97, 0.94, 0.876], half_width=0.62)
+    html = render(replace(bands, summary=bands.summary.model_copy(update={"coverage": [found]})))
+    table = html[html.index('id="coverage-table"') :].split("</table>")[0]
+    for words in ("on average", "farthest", "0.951", "0.876", "0.620"):
+        assert words in table
+    assert "made to hold 95 % of samples, on average" in html
+    assert 'id="coverage-table"' not in render(bands)
+
+
+def test_the_reach_of_the_target_is_told():
+    usual = make_comparison()
+    audit = usual.summary.audit.model_copy(update={"target_span": 7})
+    derived = replace(usual, summary=usual.summary.model_copy(update={"audit": audit}))
+    assert "made of samples of more than one bin, lies less than 7 bins away, were left out" in write_methods(derived)
+    assert "more than one bin" not in write_methods(usual)
+
+
 def test_a_leak_is_shouted_at_the_very_top():
     html = render(make_comparison(leaks=40))
     assert 0 < html.index('class="alarm"') < html.index("<h1>")
@@ -76,11 +96,16 @@ def test_a_leak_is_shouted_at_the_very_top():
     assert 'class="alarm"' not in render(make_comparison())
 
 
-def test_a_null_control_that_fails_is_said():
+def test_what_may_be_chance_is_said():
     comparison = make_comparison()
-    nulls = [null.model_copy(update={"p": 0.4}) for null in comparison.summary.null]
-    html = render(replace(comparison, summary=comparison.summary.model_copy(update={"null": nulls})))
-    assert "Null control failed." in html
+    assert "Beyond chance." in render(comparison)
+    worse = {"p_corrected": 0.4, "beyond": False}
+    tests = [test.model_copy(update=worse) for test in comparison.summary.chance]
+    html = render(replace(comparison, summary=comparison.summary.model_copy(update={"chance": tests})))
+    assert "Not beyond chance." in html
+    mixed = [*tests[:1], *comparison.summary.chance[1:]]
+    html = render(replace(comparison, summary=comparison.summary.model_copy(update={"chance": mixed})))
+    assert "Beyond chance in part." in html
 
 
 # Safety
@@ -151,7 +176,7 @@ def test_the_methods_text_follows_the_settings():
     assert "RGS was run in a form other than the published one: k = half of the samples, at most 30; β = 0.25 " in text
     assert "3 epochs, up to 8 samples per step; features ordered by w·√SD. " in text
     assert "For RGS, neighbors of a sample were looked for among samples of other trials whose windows do not" in text
-    assert "20 shifts" in text
+    assert "shifted by up to 12.0 s to both sides (200 shifts), with p = m/(N + 1) (Harris, 2020)" in text
     fixed = replace(comparison, config=RunOptions(n_neighbors=50, beta=0.5, sqrt=True, smooth=0.05))
     text = write_methods(fixed)
     assert "with k = 50 and β = 0.5" in text

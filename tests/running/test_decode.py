@@ -14,7 +14,6 @@ from click.testing import CliRunner
 import neurofs
 from neurofs.commands.main import main
 from neurofs.comparison import comparison
-from neurofs.comparison.headline import judge_chance
 from neurofs.comparison.problem import Task
 from neurofs.comparison.summary import SCHEMA, Summary
 from neurofs.ground.config import RunOptions
@@ -30,14 +29,7 @@ from neurofs.running.session import decode
 
 pytestmark = pytest.mark.slow
 
-SMALL = {
-    "target": "hand_velocity",
-    "n_lags": 2,
-    "n_splits": 3,
-    "n_shifts": 4,
-    "selectors": ("rgs", "corrcoef"),
-    "sizes": (2, 8, 24),
-}
+SMALL = {"target": "hand_velocity", "n_lags": 2, "n_splits": 3, "selectors": ("rgs", "corrcoef"), "sizes": (2, 8, 24)}
 FILES = ("run.toml", "scores.csv", "weights.nc", "predictions.nc", "session.nc")
 
 
@@ -252,7 +244,7 @@ def test_scores_can_be_computed_again_from_the_predictions(finished):
 
 
 def test_the_command_prints_a_table_two_sentences_and_the_report(session, tmp_path):
-    options = ["--target", "hand_velocity:x", "--n-lags", 2, "--n-splits", 3, "--n-shifts", 4]
+    options = ["--target", "hand_velocity:x", "--n-lags", 2, "--n-splits", 3]
     result = run("decode", session, *options, "--selectors", "corrcoef", "--out", tmp_path / "r", "--jobs", 1)
     assert result.exit_code == 0, result.stderr
     assert re.search(r"^corrcoef +\d+ +−?0\.\d+ \(", result.stdout, re.M)
@@ -266,7 +258,7 @@ def test_the_command_prints_a_table_two_sentences_and_the_report(session, tmp_pa
 
 
 def test_a_selector_that_refuses_is_one_line_and_the_rest_is_in_the_log(session, tmp_path):
-    options = ["--target", "direction", "--n-lags", 2, "--n-splits", 2, "--n-shifts", 0, "--jobs", 1]
+    options = ["--target", "direction", "--n-lags", 2, "--n-splits", 2, "--jobs", 1]
     settings = ["--selectors", "focus2", "--set", "focus2.tolerance=0", "--set", "focus2.max_tests=3"]
     result = run("decode", session, *options, *settings, "--out", tmp_path / "r")
     assert result.exit_code == 1
@@ -280,19 +272,12 @@ def test_a_selector_that_refuses_is_one_line_and_the_rest_is_in_the_log(session,
     assert "Traceback" in (tmp_path / "r" / "log.txt").read_text()
 
 
-def test_few_shifts_that_all_lose_are_called_too_few():
-    assert "too few to rule out chance (p = 0.33)" in judge_chance(1 / 3, 2)
-    assert "may be chance" in judge_chance(2 / 3, 2)
-    assert "may be chance" in judge_chance(0.2, 40)
-    assert "no chance result" in judge_chance(1 / 41, 40)
-
-
 def test_several_sessions_have_a_folder_each_and_a_bad_one_does_not_stop_the_others(session, tmp_path):
     bad = tmp_path / "bad.npz"
     bad.write_bytes(b"no data")
     result = run(
         *("decode", bad, session, "--target", "hand_velocity:x", "--n-lags", 2, "--n-splits", 3),
-        *("--n-shifts", 0, "--selectors", "corrcoef", "--out", tmp_path / "out", "--jobs", 1),
+        *("--selectors", "corrcoef", "--out", tmp_path / "out", "--jobs", 1),
     )
     assert result.exit_code == 1
     assert "bad.npz" in result.stderr

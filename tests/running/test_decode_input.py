@@ -23,9 +23,7 @@ def run(*arguments):
 
 def test_classes_are_decoded_with_a_confusion_matrix(tmp_path):
     session = simulate_session(40, n_electrodes=4, random_state=2)
-    found = compare(
-        session, "direction", n_lags=2, n_splits=3, n_shifts=0, selectors=("relieff", "infogain"), decoder=("knn",)
-    )
+    found = compare(session, "direction", n_lags=2, n_splits=3, selectors=("relieff", "infogain"), decoder=("knn",))
     counts = np.array(found.summary.confusion.counts)
     assert counts.sum() == found.summary.session.n_samples
     best = found.summary.methods[0]
@@ -97,7 +95,7 @@ def test_missing_targets_are_dropped_counted_and_reported(tmp_path):
 
     path = write(toy(target=with_holes), tmp_path / "toy.npz")
     result = run(
-        *("decode", path, "--target", "speed", "--n-lags", 2, "--selectors", "corrcoef", "--n-shifts", 4),
+        *("decode", path, "--target", "speed", "--n-lags", 2, "--selectors", "corrcoef"),
         *("--out", tmp_path / "out", "--jobs", 1, "--json"),
     )
     assert result.exit_code == 0, result.stderr
@@ -110,14 +108,7 @@ def test_missing_targets_are_dropped_counted_and_reported(tmp_path):
 def test_leaking_folds_are_in_the_summary(tmp_path):
     session = simulate_session(12, n_electrodes=2, random_state=2)
     found = compare(
-        session,
-        "hand_velocity:x",
-        n_lags=3,
-        n_splits=3,
-        n_shifts=0,
-        selectors=("corrcoef",),
-        folds="shuffled",
-        allow_leakage=True,
+        session, "hand_velocity:x", n_lags=3, n_splits=3, selectors=("corrcoef",), folds="shuffled", allow_leakage=True
     )
     assert not found.summary.audit.passed
     assert found.summary.audit.n_overlaps > 0

@@ -21,10 +21,11 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
+from neurofs.comparison.coverage import N_PARTS, holds, rank_by_size
 from neurofs.comparison.scores import r_squared
 from neurofs.decoders.base import Part, Rehearsal, TunedDecoder
 from neurofs.decoders.kalman import Kalman
-from neurofs.decoders.kernel_rgs import NORMAL_95, KernelRGSDecoder
+from neurofs.decoders.kernel_rgs import KernelRGSDecoder
 from neurofs.decoders.kernel_ridge import KernelRidgeMetric
 from neurofs.decoders.libraries import MLP, SVR, GradientBoosting
 from neurofs.decoders.linear import Ridge, WienerCascade
@@ -108,7 +109,7 @@ ROWS: dict[str, Entry] = {
     "kNN on best n by correlation": Entry(lambda p, seed: CorrelationKNN()),
     "ridge": Entry(lambda p, seed: Ridge()),
     "Wiener cascade": Entry(lambda p, seed: WienerCascade()),
-    "Kalman": Entry(lambda p, seed: Kalman(n_newest=p.n_channels)),
+    "Kalman": Entry(lambda p, seed: Kalman()),
 }
 OURS = ("RGS + soft kNN", "RGS + local-linear", "RGS + kernel ridge")
 AVERAGES: dict[str, tuple[str, ...]] = {
@@ -140,10 +141,11 @@ def run_session(
     """Run all rows, or those named, on the folds of one session.
 
     Returns a tidy table: recording, decoder, fold, seed, output, r2, coverage (share of the test samples inside
-    their 95 % interval, NaN where a decoder has none), weights_seconds (RGS, shared by the rows of a fold),
-    fit_seconds, predict_seconds (CPU seconds), memory_mb (growth of the resident memory at its peak, fitting and
-    predicting), overlaps (pairs of training and test samples that share raw data: 0). With n_jobs > 1, fits run
-    in processes of their own; scores do not depend on it.
+    their 95 % interval, NaN where a decoder has none), far_coverage (the same of the fifth of the samples whose
+    target lies farthest from its mean), weights_seconds (RGS, shared by the rows of a fold), fit_seconds,
+    predict_seconds (CPU seconds), memory_mb (growth of the resident memory at its peak, fitting and predicting),
+    overlaps (pairs of training and test samples that share raw data: 0). With n_jobs > 1, fits run in processes of
+    their own; scores do not depend on it.
     """
     chosen = _installed(_known("row", rows, ROWS), report)
     splits = list(session.folds())
@@ -221,15 +223,17 @@ def _score_fold(
     for (name, seed), result in (results | _average(results)).items():
         r2 = r_squared(truth, result.predicted, axis=0)
         covered = coverage(truth, result.predicted, result.deviations)
-        for output, r2_of_output, covered_of_output in zip(session.outputs, r2, covered, strict=True):
+        far = coverage(truth, result.predicted, result.deviations, rank_by_size(truth.T).T == N_PARTS - 1)
+        for o, output in enumerate(session.outputs):
             yield {
                 "recording": session.name,
                 "decoder": name,
                 "fold": fold,
                 "seed": seed,
                 "output": output,
-                "r2": r2_of_output,
-                "coverage": covered_of_output,
+                "r2": r2[o],
+                "coverage": covered[o],
+                "far_coverage": far[o],
                 **result.costs,
                 "overlaps": overlaps,
             }
@@ -325,14 +329,17 @@ def _has_deviations(decoder: Any) -> bool:
     return "return_std" in signature(decoder.predict).parameters
 
 
-def coverage(truth: np.ndarray, predicted: np.ndarray, deviations: Any) -> np.ndarray:
+def coverage(truth: np.ndarray, predicted: np.ndarray, deviations: Any, which: Any = True) -> np.ndarray:
     """Return for each output the share of rows within 1.96 deviations of the truth, NaN without deviations.
+
+    `which` (rows, outputs) says which rows count.
 
     >>> coverage(np.zeros((2, 1)), np.array([[1.0], [3.0]]), np.ones((2, 1)))
     array([0.5])
     """
-    inside = np.abs(truth - predicted) <= NORMAL_95 * deviations
-    return inside.mean(axis=0) if np.isfinite(deviations).all() else np.full(truth.shape[1], np.nan)
+    inside = holds(truth, predicted, deviations)
+    known = np.isfinite(deviations).all()
+    return inside.mean(axis=0, where=which) if known else np.full(truth.shape[1], np.nan)
 
 
 def _progress(session: Session, fold: int, run: Run, result: Result, test: np.ndarray) -> str:

@@ -29,7 +29,7 @@ def summarize(scores: pd.DataFrame) -> pd.DataFrame:
     runs = scores.drop_duplicates([*by, "fold", "seed"])
     seconds = runs.assign(seconds=runs[["weights_seconds", "fit_seconds", "predict_seconds"]].sum(axis=1))
     groups = scores.groupby(by, sort=False)
-    table = groups[["r2", "coverage"]].mean()
+    table = groups[["r2", "coverage", "far_coverage"]].mean()
     table["spread"] = scores.groupby([*by, "seed"])["r2"].mean().groupby(by).std()
     table["seconds"] = seconds.groupby(by, sort=False)["seconds"].mean()
     table["memory_mb"] = groups["memory_mb"].max()
@@ -63,9 +63,9 @@ def _line(summary: pd.DataFrame, decoder: str, names: Sequence[str]) -> str:
 def league_rows(scores: pd.DataFrame) -> list[Row]:
     """Return what was promised of the league beside what was measured."""
     summary = summarize(scores)
-    r2, seconds, covered = (
+    r2, seconds, covered, far = (
         summary[column].unstack("decoder").T.to_dict()  # recording → decoder → figure
-        for column in ("r2", "seconds", "coverage")
+        for column in ("r2", "seconds", "coverage", "far_coverage")
     )
     return [
         row
@@ -73,7 +73,7 @@ def league_rows(scores: pd.DataFrame) -> list[Row]:
         for rows in (
             *(compare(name, found) for compare in (_goals, _rivals, _lead)),
             _times(name, seconds[name]),
-            _coverages(name, covered[name]),
+            _coverages(name, covered[name], far[name]),
         )
         for row in rows
     ]
@@ -111,12 +111,16 @@ def _times(recording: str, seconds: Mapping[str, float]) -> Iterator[Row]:
         yield Row(f"{recording}: {decoder}, time per fold", f"{ours:.1f} s", goal, ours <= network)
 
 
-def _coverages(recording: str, covered: Mapping[str, float]) -> Iterator[Row]:
-    """Compare the share of test samples inside their 95 % intervals with what it should be."""
+def _coverages(recording: str, covered: Mapping[str, float], far: Mapping[str, float]) -> Iterator[Row]:
+    """Compare the share of test samples inside their 95 % intervals with what it should be on average.
+
+    The share among those whose target lies farthest from its mean is told, and has no goal.
+    """
     for decoder in _measured(covered, covered):
         share, (low, high) = covered[decoder], COVERED
         what = f"{recording}: {decoder}, 95 % intervals cover"
         yield Row(what, f"{share:.1%}", f"{low:.0%} to {high:.0%}", low <= share <= high)
+        yield Row(f"{what}, farthest fifth", f"{far[decoder]:.1%}")
 
 
 def _measured(decoders: Iterable[str], found: Mapping[str, float]) -> list[str]:

@@ -29,6 +29,7 @@ __all__ = [
     "render",
     "reproduce",
     "save_figure",
+    "takes_jobs",
 ]
 
 EXPERIMENTS = {
@@ -38,7 +39,7 @@ EXPERIMENTS = {
     "xor": "neurofs.experiments.reproduce.xor",
     "margins": "neurofs.experiments.reproduce.margins",
     "peaking": "neurofs.experiments.reproduce.peaking",
-    "chance": "neurofs.experiments.reproduce.chance",
+    "validity": "neurofs.experiments.reproduce.validity",
     "ebfs": "neurofs.experiments.reproduce.ebfs",
     "meta-features": "neurofs.experiments.reproduce.meta_features",
     "guided-extraction": "neurofs.experiments.reproduce.guided_extraction",
@@ -89,6 +90,11 @@ def describe_experiment(module: Any) -> str:
 def count_repetitions(name: str) -> int:
     """Return the repetitions of an experiment if nothing else is asked for."""
     return int(inspect.signature(find_experiment(name).run).parameters["repetitions"].default)
+
+
+def takes_jobs(name: str) -> bool:
+    """Return whether an experiment can use several processes by itself."""
+    return "jobs" in inspect.signature(find_experiment(name).run).parameters
 
 
 def reproduce(name: str, progress: Progress = None, **options: Any) -> tuple[Any, str]:

@@ -8,14 +8,16 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import binom
 
 from neurofs.comparison.comparison import Comparison
+from neurofs.comparison.names import name_method
 from neurofs.comparison.scores import find_variance
 from neurofs.comparison.stats import describe_counts
-from neurofs.comparison.summary import Band, Curve, Null, Output, Stability, Summary, Wins
+from neurofs.comparison.summary import Band, Chance, Curve, Output, Stability, Summary, Wins
 from neurofs.comparison.wording import format_percent
 from neurofs.ground.errors import printable
-from neurofs.report.captions import CURVE_WORDS, LINES, write_caption
+from neurofs.report.captions import CURVE_WORDS, LINES, SHIFTED, write_caption
 from neurofs.report.palette import CHANCE, INK, MUTED, PAPER, RULE, Key, find_key
 from neurofs.report.pictures import Panel, Picture, Table, shade, use_log_n
 
@@ -74,8 +76,7 @@ def draw_curves(comparison: Comparison) -> Picture | None:
         if found[output.name]
     ]
     lines = [line for own in found.values() for line in own]
-    words = CURVE_WORDS[score] | {"lines": LINES[score if summary.null else "no null"]}
-    caption = write_caption("curves", **words)
+    caption = write_caption("curves", **CURVE_WORDS[score], lines=LINES[score])
     legend = [find_key(s) for s in dict.fromkeys(line.curve.selector for line in lines)]
     numbers = _tabulate_curves(caption.title, lines, score)
     return Picture("curves", caption, panels, legend + _list_baseline_keys(summary), numbers)
@@ -116,7 +117,7 @@ def _tabulate_curves(title: str, lines: list[Line], score: str) -> Table:
 def _list_baseline_keys(summary: Summary) -> list[Key]:
     present = [m.method for m in summary.methods]
     keys = [find_key(b) for b in BASELINES if b in present]
-    return [*keys, CHANCE] if summary.null else keys
+    return [*keys, CHANCE]
 
 
 def _find_levels(comparison: Comparison, output: str, score: str) -> dict[str, float]:
@@ -134,13 +135,13 @@ def _find_means(summary: Summary, output: str, score: str) -> dict[str, float]:
 
 
 def _find_chance(comparison: Comparison, output: str, score: str) -> float | None:
-    """Return chance as measured; an R² of chance becomes an error through the target's variance."""
-    chance = next((null.chance for null in comparison.summary.null if null.output == output), None)
-    if chance is None or score != "mse":
-        return chance
+    """Return the error of predicting the mean, or the accuracy at shifted targets."""
+    if score != "mse":
+        tests = comparison.summary.chance_of(comparison.summary.main)
+        return next((test.mean for test in tests if test.output == output), None)
     table = comparison.scores
-    variance = find_variance(table[(table["output"] == output) & table["chosen"]]).mean()
-    return float((1 - chance) * variance) if np.isfinite(variance) else None
+    variance = float(find_variance(table[(table["output"] == output) & table["chosen"]]).mean())
+    return variance if np.isfinite(variance) else None
 
 
 def _find_choice(comparison: Comparison, output: str, score: str) -> tuple[int, float] | None:
@@ -194,15 +195,15 @@ def draw_wins(comparison: Comparison) -> Picture | None:
     wins = choose_wins(comparison.summary)
     if not wins:
         return None
-    shares = {w.rival: (np.array(w.n), _as_numbers(w.share)) for w in wins}
+    shares, n_folds = {w.rival: (np.array(w.n), _as_numbers(w.share)) for w in wins}, wins[0].n_folds
     reference = find_key(comparison.summary.reference).label
     alt = f"Winning percentage of {reference} against " + "; ".join(
         f"{find_key(w.rival).label} {format_percent(w.share[-1])} at {w.n[-1]} features" for w in wins
     )
     return Picture(
         "wins",
-        write_caption("wins", reference=reference),
-        [Panel(f"{reference} against rivals", alt, partial(plot_shares, shares=shares))],
+        write_caption("wins", reference=reference, n_folds=n_folds),
+        [Panel(f"{reference} against rivals", alt, partial(plot_shares, shares=shares, n_folds=n_folds))],
         [find_key(rival) for rival in shares],
         tabulate_shares(f"Share of folds that {reference} wins", "rival", shares),
     )
@@ -224,9 +225,12 @@ def tabulate_shares(title: str, who: str, shares: Shares) -> Table:
     return Table(title, (who, "n", "share"), rows)
 
 
-def plot_shares(axes: Any, shares: Shares) -> None:
-    """Draw shares of folds against the number of features, one line per method."""
+def plot_shares(axes: Any, shares: Shares, n_folds: int = 0) -> None:
+    """Draw shares of folds against the number of features, one line per method, and what a fair coin gives."""
     axes.axhline(50, color=MUTED, lw=0.8, ls="--")
+    if n_folds:
+        low, high = binom.ppf([0.025, 0.975], n_folds, 0.5) / n_folds
+        axes.axhspan(100 * low, 100 * high, color=RULE, alpha=0.35, lw=0)
     for method, (n, share) in shares.items():
         key = find_key(method)
         axes.plot(n, 100 * share, color=key.color, marker=key.marker, ls=key.line, markevery=2)
@@ -246,7 +250,7 @@ def draw_weighting(comparison: Comparison) -> Picture | None:
     help_panel = Panel(
         "folds in which weights help",
         "Share of folds in which weighted features decode better than the same features unweighted",
-        partial(plot_shares, shares=shares),
+        partial(plot_shares, shares=shares, n_folds=found[0].n_folds),
     )
     pair_panel = Panel(
         f"{first.label}: with weights (solid) and without (dashed)",
@@ -287,37 +291,47 @@ def _plot_pairs(axes: Any, lines: list[Line], label: str) -> None:
 # Chance, stability, classes
 
 
-def draw_null(comparison: Comparison) -> Picture | None:
-    """Return the scores at shifted targets beside the real one."""
-    score, reference = comparison.summary.score, find_key(comparison.summary.reference)
-    nulls = [null for null in comparison.summary.null if null.values]
-    if not nulls:
+AGREEMENT = {"r2": "correlation of decoded and true target", "accuracy": "share of right classes"}
+
+
+def draw_chance(comparison: Comparison) -> Picture | None:
+    """Return the agreement of predictions with shifted targets beside that with the real one."""
+    summary = comparison.summary
+    tests = summary.chance_of(summary.main)
+    if not tests:
         return None
-    panels = [_make_null_panel(null, AXIS_NAMES[score], reference.color) for null in nulls]
-    n_rows = nulls[0].n_rows
-    some = f" on {n_rows:,} samples from the middle of the session" if n_rows else ""
-    caption = write_caption("null", reference=reference.label, some=some)
-    rows = [(n.output, n.real, n.chance, n.high, n.p, len(n.values)) for n in nulls]
-    columns = ("output", f"real {score}", "chance (mean of shifts)", "95th percentile", "p", "shifts")
-    return Picture("null", caption, panels, (), Table("Null control", columns, rows))
+    key, label = find_key(summary.main), AGREEMENT[summary.score]
+    shifted = SHIFTED[tests[0].shifted].format(farthest=f"{tests[0].farthest:,.0f}")
+    caption = write_caption("chance", method=key.label, shifted=shifted, n=f"{tests[0].n_shifts:,}")
+    rows = [
+        (name_method(test.method), test.output, test.real, test.mean, test.high, test.p_corrected, _yes(test.beyond))
+        for test in summary.chance
+    ]
+    columns = ("method", "output", "no shift", "mean of shifts", "95th percentile", "p (corrected)", "beyond chance")
+    panels = [_make_chance_panel(test, label, key.color) for test in tests]
+    return Picture("chance", caption, panels, (), Table(f"Chance: {label}", columns, rows))
 
 
-def _make_null_panel(null: Null, label: str, color: str) -> Panel:
-    real = "unknown" if null.real is None else f"{null.real:.3g}"
-    alt = f"{label} at {len(null.values)} shifted targets, and {real} unshifted"
-    return Panel(null.output, alt, partial(_plot_null, null=null, label=label, color=color), (4.6, 2.4))
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
 
 
-def _plot_null(axes: Any, null: Null, label: str, color: str) -> None:
-    values = np.sort(_as_numbers(null.values))
-    axes.plot(values, np.linspace(0.15, 0.85, len(values)), "o", color=MUTED, ms=4, alpha=0.8)
-    if null.chance is not None:
-        axes.axvline(null.chance, color=MUTED, lw=1, ls=":")
-        axes.annotate("chance", (null.chance, 1.0), ha="center", va="bottom", color=MUTED, fontsize=8)
-    if null.real is not None:
-        axes.axvline(null.real, color=color, lw=2)
+def _make_chance_panel(test: Chance, label: str, color: str) -> Panel:
+    real = "unknown" if test.real is None else f"{test.real:.3g}"
+    alt = f"{label} at {test.n_shifts} shifted targets, and {real} at no shift"
+    return Panel(test.output, alt, partial(_plot_chance, test=test, label=label, color=color), (4.6, 2.4))
+
+
+def _plot_chance(axes: Any, test: Chance, label: str, color: str) -> None:
+    values = np.sort(_as_numbers(test.values))
+    axes.plot(values, np.linspace(0.15, 0.85, len(values)), "o", color=MUTED, ms=3, alpha=0.6)
+    if test.high is not None:
+        axes.axvline(test.high, color=MUTED, lw=1, ls=":")
+        axes.annotate("95 % of shifts", (test.high, 1.0), ha="center", va="bottom", color=MUTED, fontsize=8)
+    if test.real is not None:
+        axes.axvline(test.real, color=color, lw=2)
         place = {"ha": "right", "va": "center", "xytext": (-4, 0), "textcoords": "offset points"}
-        axes.annotate("unshifted", (null.real, 0.5), color=color, fontsize=8, **place)
+        axes.annotate("no shift", (test.real, 0.5), color=color, fontsize=8, **place)
     axes.set(yticks=[], ylim=(0, 1.12), xlabel=label)
     axes.spines["left"].set_visible(False)
     axes.margins(x=0.12)
@@ -330,9 +344,10 @@ def draw_stability(comparison: Comparison) -> Picture | None:
         return None
     outputs = dict.fromkeys(s.output for s in found)
     panels = [_make_stability_panel(o, [s for s in found if s.output == o]) for o in outputs]
-    rows = [(s.output, s.selector, s.n, s.index, s.low, s.high) for s in found]
-    numbers = Table("Stability", ("output", "selector", "n", "index", "low", "high"), rows)
-    return Picture("stability", write_caption("stability"), panels, (), numbers)
+    rows = [(s.output, s.selector, s.n, s.index) for s in found]
+    n_splits = comparison.config.n_splits
+    caption = write_caption("stability", shared=f"{100 * (n_splits - 2) / (n_splits - 1):.0f}")
+    return Picture("stability", caption, panels, (), Table("Stability", ("output", "selector", "n", "index"), rows))
 
 
 def _make_stability_panel(output: str, rows: list[Stability]) -> Panel:
@@ -342,13 +357,9 @@ def _make_stability_panel(output: str, rows: list[Stability]) -> Panel:
 
 
 def _plot_stability(axes: Any, rows: list[Stability]) -> None:
-    for limit in (0.4, 0.75):
-        axes.axvline(limit, color=RULE, lw=0.8)
     axes.axvline(0, color=MUTED, lw=0.8, ls="--")
     for y, row in enumerate(rows):
         key = find_key(row.selector)
-        if row.low is not None:
-            axes.plot([row.low, row.high], [y, y], color=key.color, lw=1.4)
         axes.plot(row.index, y, marker=key.marker or "o", color=key.color, ms=5)
     axes.set_yticks(range(len(rows)), [f"{find_key(r.selector).label}, n = {r.n:g}" for r in rows])
     axes.set(xlabel="stability (0: as random sets, 1: identical)", xlim=(-0.2, 1.05), ylim=(len(rows) - 0.4, -0.6))

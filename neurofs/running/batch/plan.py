@@ -10,7 +10,7 @@ from neurofs.running.progress import format_seconds
 from neurofs.running.worker import Failure, Limits, Shared, Worker
 
 REFERENCE_ROWS, REFERENCE_FEATURES = 5032, 640
-REFERENCE_SECONDS = {"rgs": 3.6, "sks": 2.5, "all": 0.3, "ridge": 0.3, "kalman": 0.1}
+REFERENCE_SECONDS = {"rgs": 3.6, "sks": 2.5, "all": 0.3, "ridge": 0.3, "kalman": 0.4}
 """Seconds that a task with so many rows and features took on one core."""
 OTHER_SECONDS, OVERHEAD = 1.2, 0.05
 """Seconds of any other task, and of whatever surrounds a task."""
