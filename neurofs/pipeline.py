@@ -17,6 +17,7 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
+from neurofs.comparison.channel_tests import ask_channels
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.digest import summarize
 from neurofs.comparison.evaluate import run_task
@@ -55,7 +56,9 @@ def finish(prepared: Prepared, results: Mapping[Task, TaskResult], provenance: P
     """Put the results of all tasks together."""
     problem, tensor, recording = prepared.problem, prepared.tensor, prepared.recording
     scores = assemble_scores(problem, results)
-    weights = assemble_weights(problem, tensor, results)
+    names = [str(name) for name in tensor["channel"].values]
+    channels, encoding = ask_channels(problem, names, tensor["lag"].values)
+    weights = assemble_weights(problem, tensor, results).assign(encoding=(("channel", "lag"), encoding))
     predictions = assemble_predictions(problem, results)
     session = describe_session(recording, tensor, rank_channels(weights))
     dependency, pairs = _measure_dependency(prepared, scores) if prepared.options.dependency else (None, None)
@@ -67,6 +70,7 @@ def finish(prepared: Prepared, results: Mapping[Task, TaskResult], provenance: P
         weights,
         predictions,
         provenance or describe_provenance(prepared.options, recording),
+        channels,
         dependency,
     )
     return Comparison(scores, weights, predictions, session, summary, prepared.options, pairs)

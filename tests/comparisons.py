@@ -166,6 +166,7 @@ def _weights(rng, scores, selectors, outputs, channels, n_lags, n_repeats, n_spl
             "weights": ((*dims, "channel", "lag"), weights.astype(np.float32)),
             "ranking": ((*dims, "channel", "lag"), ranking.astype(np.int32)),
             "n_chosen": (dims, n_chosen),
+            "encoding": (("channel", "lag"), rng.uniform(0, 0.3, (len(channels), n_lags))),
         },
         {
             "selector": np.array(selectors, dtype=object),
@@ -289,6 +290,7 @@ def _summary(rng, scores, predictions, session, config, channels, classes, leaks
         "few_channels": None,
         "chance": [_chance(rng, m["method"], o, m["method"] == main) for m in methods for o in names],
         "confusion": _confusion(predictions, reference, classes),
+        "channels": _tests(channels, config.n_lags, bool(session.sizes["trial"])),
         "provenance": {
             "version": "0.1.0",
             "versions": {"numpy": "2.0.0", "scikit-learn": "1.6.0"},
@@ -305,6 +307,40 @@ def _summary(rng, scores, predictions, session, config, channels, classes, leaks
         },
     }
     return Summary.model_validate(content)
+
+
+def _tests(channels: list[str], n_lags: int, trials: bool) -> dict[str, Any]:
+    """Return tests in which every other channel is tuned, and every fourth adds something."""
+    rows = [
+        {
+            "channel": name,
+            "tuned": i % 2 == 0,
+            "p_tuned": 0.001 if i % 2 == 0 else 0.4,
+            "q_tuned": 0.002 if i % 2 == 0 else 0.4,
+            "adds": i % 4 == 0,
+            "p_adds": 0.002 if i % 4 == 0 else 0.6,
+            "q_adds": 0.008 if i % 4 == 0 else 0.6,
+            "peak": round(0.1 * (i % n_lags), 9),
+            "peak_low": 0.0,
+            "peak_high": round(0.1 * (n_lags - 1), 9),
+            "r2": 0.3 / (i + 1),
+        }
+        for i, name in enumerate(channels)
+    ]
+    return {
+        "channels": rows,
+        "n_tuned": sum(row["tuned"] for row in rows),
+        "n_adds": sum(row["adds"] for row in rows),
+        "false_discovery_rate": 0.1,
+        "lag_range": (0.0, 0.1),
+        "interval": 0.9,
+        "cutoff": 12.0,
+        "shifted": "trials" if trials else "rows",
+        "n_shifts": 300,
+        "n_shifts_adds": 60,
+        "n_windows": min(n_lags, 10),
+        "n_windows_adds": min(n_lags, 4),
+    }
 
 
 def _ns(table: pd.DataFrame) -> list[int]:

@@ -7,6 +7,7 @@ A run folder holds
     weights.nc       weights and ranking (selector, output, repeat, fold, channel, lag)
     predictions.nc   what each method predicted at its own choice, beside the target
     session.nc       what is known of channels and trials, and spikes around movement onset
+    channels.csv     which channels are tuned, which add something, and at which lags (`CHANNEL_COLUMNS`)
     pairs.csv        all pairs of channels, if it was asked whether channels work together (`PAIR_COLUMNS`)
     summary.json     intervals, tests, wins, stability, chance, audit, headline, provenance (`comparison.summary`)
     log.txt          what happened when
@@ -27,6 +28,7 @@ import pandas as pd
 import xarray as xr
 from pydantic import ValidationError
 
+from neurofs.comparison.channel_summary import TestedChannel
 from neurofs.comparison.summary import SCHEMA, Summary
 from neurofs.ground.config import RunOptions, given_options, make_options, read_toml, render_toml
 from neurofs.ground.errors import InputError
@@ -65,6 +67,9 @@ PAIR_COLUMNS = {
 }
 
 
+CHANNEL_COLUMNS = tuple(TestedChannel.model_fields)
+
+
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """Everything that a run found out; all that a report shows comes from here.
@@ -75,7 +80,8 @@ class Comparison:
         `SCORE_COLUMNS`, sorted.
     weights : Dataset
         ``weights`` and ``ranking`` (selector, output, repeat, fold, channel, lag), rank 1 = best, and
-        ``n_chosen`` (selector, output, repeat, fold).
+        ``n_chosen`` (selector, output, repeat, fold); ``encoding`` (channel, lag), R² of the counts regressed on the
+        target.
     predictions : Dataset
         ``predicted`` (method, repeat, output, time), NaN where nothing was predicted, ``target``
         (time, output), ``trial`` (time), -1 outside; classes as their numbers, their names in the
@@ -127,12 +133,25 @@ def save(comparison: Comparison, folder: str | Path) -> Path:
     write_atomically(folder / "scores.csv", comparison.scores.to_csv(index=False, lineterminator="\n"))
     for name in ("weights", "predictions", "session"):
         write_atomically(folder / f"{name}.nc", _to_netcdf(getattr(comparison, name)))
-    if comparison.pairs is None:
-        (folder / "pairs.csv").unlink(missing_ok=True)
-    else:
-        write_atomically(folder / "pairs.csv", comparison.pairs.to_csv(index=False, lineterminator="\n"))
+    _save_table(folder / "channels.csv", _tabulate_channels(comparison.summary))
+    _save_table(folder / "pairs.csv", comparison.pairs)
     write_atomically(folder / "summary.json", _to_json(comparison.summary))
     return folder
+
+
+def _save_table(path: Path, table: pd.DataFrame | None) -> None:
+    """Write a table, or remove that of an earlier run."""
+    if table is None:
+        path.unlink(missing_ok=True)
+    else:
+        write_atomically(path, table.to_csv(index=False, lineterminator="\n"))
+
+
+def _tabulate_channels(summary: Summary) -> pd.DataFrame | None:
+    """Return what the summary says of each channel as a table; it is for people, and never read back."""
+    if summary.channels is None:
+        return None
+    return pd.DataFrame([dict(one) for one in summary.channels.channels], columns=list(CHANNEL_COLUMNS))
 
 
 def read(folder: str | Path) -> Comparison:

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.linalg import inv, solve
 
 from neurofs.comparison.names import split_method
-from neurofs.comparison.pair_test import N_SHIFTS, PairTest, Q, find_pairs, sum_lags
+from neurofs.comparison.pair_test import N_SHIFTS, PairTest, Q, find_pairs, sum_few
 from neurofs.comparison.problem import BASELINES, Problem
 from neurofs.comparison.stats import compare_paired, estimate
 from neurofs.comparison.summary import ChannelPair, ChannelPart, Dependency, Gap
@@ -31,9 +31,9 @@ def measure_dependency(
 
     `lags` are those of the samples, in seconds, oldest first.
     """
-    X, Y = _unfold(problem)
+    X, Y = problem.unfold(), problem.values
     folds = [fold for fold in problem.folds if fold.repeat == 0]
-    test = find_pairs(X, Y, _find_stretches(problem), problem.trials is not None, problem.options.seed)
+    test = find_pairs(X, Y, problem.stretches, problem.trials is not None, problem.options.seed)
     table = _tabulate(test, channels, lags)
     parts = Channels(X[:, :, test.active], Y, folds)
     listed = [_describe_pair(row, parts, test) for row in table[: max(N_LISTED, _n_strong(table))].itertuples()]
@@ -52,22 +52,6 @@ def measure_dependency(
         p_any=test.p_any,
     )
     return found, table.drop(columns=["first", "second"])
-
-
-def _unfold(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Return counts (rows, lags, channels) and targets (rows, outputs); each class is an output of its own."""
-    X = np.asarray(problem.samples).reshape(len(problem.samples), problem.samples.n_lags, -1)
-    if problem.classes:
-        return X, np.eye(len(problem.classes))[problem.targets[:, 0]]
-    return X, np.asarray(problem.targets, np.float64)
-
-
-def _find_stretches(problem: Problem) -> np.ndarray:
-    """Return the trial of each row, or without trials the number of its run of rows without a gap in time."""
-    if problem.trials is not None:
-        return problem.trials
-    steps = np.diff(problem.time, prepend=problem.time[0])
-    return np.cumsum(steps > 1.5 * np.median(steps))
 
 
 # ------------------------------------------------------------------------------------------------------ gap
@@ -119,7 +103,7 @@ class Channels:
     """
 
     def __init__(self, X: np.ndarray, Y: np.ndarray, folds: list[Fold]) -> None:
-        sums = sum_lags(np.asarray(X, np.float64))
+        sums = sum_few(np.asarray(X, np.float64))
         self.counts, self.folds = X, folds
         self.n_channels, n_sums = sums.shape[2], sums.shape[1]
         self.groups = [np.arange(n_sums) * self.n_channels + c for c in range(self.n_channels)]

@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from neurofs.comparison.chance import describe_chance
+from neurofs.comparison.channel_summary import ChannelTests
 from neurofs.comparison.coverage import describe_coverage
 from neurofs.comparison.headline import write_headline
 from neurofs.comparison.problem import KERNEL, SPARSE, Problem
@@ -63,6 +64,7 @@ def summarize(
     weights: xr.Dataset,
     predictions: xr.Dataset,
     provenance: Provenance,
+    channels: ChannelTests | None = None,
     dependency: Dependency | None = None,
 ) -> Summary:
     """Return the summary of a comparison."""
@@ -86,6 +88,7 @@ def summarize(
         chance=chance,
         coverage=describe_coverage(predictions),
         confusion=_count_confusion(problem, predictions, methods[0].method),
+        channels=channels,
         dependency=dependency,
         provenance=provenance,
     )

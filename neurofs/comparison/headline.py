@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from neurofs.comparison.channel_summary import ChannelTests
 from neurofs.comparison.names import name_method, split_method
 from neurofs.comparison.problem import KERNEL, SPARSE
 from neurofs.comparison.summary import (
@@ -55,7 +56,28 @@ def _sentences(summary: Findings, numbers: Numbers) -> Iterator[str]:
         yield _compare_with_rival(summary, numbers.rival)
     if summary.chance:
         yield judge_chance(summary.chance_of(summary.main))
+    yield from tell_channels(summary.channels)
     yield from _describe_few_channels(summary)
+
+
+def tell_channels(tests: ChannelTests | None) -> Iterator[str]:
+    """Say how many channels are tuned, how many add something, and at which lags tuned channels tell most."""
+    if tests is None:
+        return
+    n, rate = len(tests.channels), f"false discovery rate {100 * tests.false_discovery_rate:g} %"
+    adds = {None: "", 0: "; none adds something that no other has", 1: "; 1 adds something that no other has"}.get(
+        tests.n_adds, f"; {tests.n_adds} add something that no other has"
+    )
+    text = f"{tests.n_tuned} of {n} channels {'is' if tests.n_tuned == 1 else 'are'} tuned ({rate}){adds}"
+    yield f"{text}{tell_lags(tests)}."
+
+
+def tell_lags(tests: ChannelTests) -> str:
+    """Say at which lags tuned channels tell most, in milliseconds; nothing if there is no choice of lags."""
+    if tests.lag_range is None or tests.n_windows < 2:
+        return ""
+    low, high = (f"{1000 * lag:.0f}" for lag in tests.lag_range)
+    return f"; most informative lag{f' {low} ms' if low == high else f's {low} to {high} ms'}"
 
 
 def _describe_main(summary: Findings) -> str:

@@ -26,14 +26,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import uniform_filter1d
 
-from neurofs.comparison.shifts import pair_trials, split_stretches
+from neurofs.comparison.shifts import shift_rows, split_stretches
+from neurofs.comparison.slow_time import orthonormal, remove, scale, slow_time, sum_lags
 
 N_SHIFTS = 100
 Q = 0.10  # expected share of false pairs among those reported
 ANY = 0.01  # level at which there is any pair at all
 WIDTHS = (1, 3)  # lags that a window sums over
 LEAST = 0.01  # share of samples with a spike, below which a channel is left out
-N_SLOW = 10  # cosines over the session
 N_AROUND = 6  # moments of the movement around a sample
 GAIN_ROWS = 150  # over which a channel's gain is averaged
 KIN = 0.1  # correlation of the products of pairs that may repeat each other
@@ -142,12 +142,12 @@ class _Survey:
     def __init__(self, X: np.ndarray, Y: np.ndarray, stretches: np.ndarray, shifts: np.ndarray) -> None:
         m, n_lags, n_channels = X.shape
         slow = slow_time(m)
-        sums = orthonormal(np.hstack([sum_lags(X).reshape(m, -1), slow]), m // SUMS_SHARE)
-        r = _scaled(remove(sums, Y - Y.mean(axis=0)))
+        sums = orthonormal(np.hstack([sum_few(X).reshape(m, -1), slow]), m // SUMS_SHARE)
+        r = scale(remove(sums, Y - Y.mean(axis=0)))
         shifted = np.concatenate([r[None], r[shifts]])  # (1 + shifts, rows, outputs)
         flat = remove(sums, np.moveaxis(shifted, 1, 0).reshape(m, -1))
         self.n_shifts, self.n_outputs = len(shifts), Y.shape[1]
-        self.targets = np.ascontiguousarray(_scaled(flat).T, np.float32)  # (outputs of no shift, of the first, …; rows)
+        self.targets = np.ascontiguousarray(scale(flat).T, np.float32)  # (outputs of no shift, of the first, …; rows)
         self.counts = sum_windows(remove_movement(X, surround(Y, stretches, n_lags), slow))
         self.pairs = np.triu_indices(n_channels, 1)
         self.n_pairs = len(self.pairs[0])
@@ -252,37 +252,10 @@ def leave_out(z: np.ndarray) -> np.ndarray:
 # ------------------------------------------------------------------------------------- what is taken away
 
 
-def orthonormal(columns: np.ndarray, at_most: int | None = None) -> np.ndarray:
-    """Return an orthonormal basis of centered columns, its largest directions if there are too many."""
-    columns = columns - columns.mean(axis=0)
-    deviation = columns.std(axis=0)
-    columns = (columns[:, deviation > 1e-9] / deviation[deviation > 1e-9]).astype(np.float64)
-    values, vectors = np.linalg.eigh(columns.T @ columns)
-    kept = np.flatnonzero(values > 1e-8 * values.max(initial=0.0))[-(at_most or len(values)) :]
-    return np.asarray(columns @ vectors[:, kept] / np.sqrt(values[kept]))
-
-
-def remove(basis: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return what an orthonormal basis leaves of values (rows, …)."""
-    return np.asarray(values - basis @ (basis.T @ values))
-
-
-def _scaled(values: np.ndarray) -> np.ndarray:
-    deviation = values.std(axis=0)
-    return np.asarray(values / np.where(deviation > 0, deviation, 1.0))
-
-
-def slow_time(n_rows: int) -> np.ndarray:
-    """Return cosines over the session, (rows, N_SLOW)."""
-    share = (np.arange(n_rows) + 0.5) / n_rows
-    return np.asarray(np.cos(np.pi * share[:, None] * np.arange(1, N_SLOW + 1)))
-
-
-def sum_lags(X: np.ndarray) -> np.ndarray:
+def sum_few(X: np.ndarray) -> np.ndarray:
     """Return counts with neighboring lags summed, so that there are enough rows for a linear fit."""
     m, n_lags, n_channels = X.shape
-    n_sums = max(1, min(n_lags, min(m // SUMS_SHARE, MOST_SUMS) // max(n_channels, 1)))
-    return np.add.reduceat(X, np.arange(n_sums) * n_lags // n_sums, axis=1)
+    return sum_lags(X, max(1, min(n_lags, min(m // SUMS_SHARE, MOST_SUMS) // max(n_channels, 1))))
 
 
 def list_windows(n_lags: int) -> list[tuple[int, int]]:
@@ -297,7 +270,7 @@ def list_windows(n_lags: int) -> list[tuple[int, int]]:
 def sum_windows(counts: np.ndarray) -> np.ndarray:
     """Return counts (rows, lags, channels) summed over each window, with deviation 1."""
     sums = [counts[:, first : first + width].sum(axis=1) for first, width in list_windows(counts.shape[1])]
-    return _scaled(np.stack(sums, axis=1)).astype(np.float32)
+    return scale(np.stack(sums, axis=1)).astype(np.float32)
 
 
 def surround(Y: np.ndarray, stretches: np.ndarray, n_lags: int) -> np.ndarray:
@@ -305,7 +278,7 @@ def surround(Y: np.ndarray, stretches: np.ndarray, n_lags: int) -> np.ndarray:
 
     At the ends of a stretch, its last row stands for those beyond.
     """
-    Y = _scaled(Y - Y.mean(axis=0))
+    Y = scale(Y - Y.mean(axis=0))
     columns = [np.ones((len(Y), 1))]
     for offset in np.unique(np.linspace(1 - n_lags, 2, N_AROUND).round().astype(int)):
         near = Y[_step(stretches, offset)]
@@ -333,24 +306,3 @@ def remove_movement(X: np.ndarray, around: np.ndarray, slow: np.ndarray) -> np.n
         told = orthonormal(np.hstack([around, around * gain, slow]), len(X) // SUMS_SHARE)
         left[:, :, channel] = remove(told, X[:, :, channel] - X[:, :, channel].mean(axis=0))
     return left
-
-
-# ---------------------------------------------------------------------------------------------------- shifts
-
-
-def shift_rows(stretches: np.ndarray, by_trial: bool, n_shifts: int, seed: int = 0) -> np.ndarray:
-    """Return the rows whose target each row gets at every shift, (shifts, rows).
-
-    A trial gets the target of another one at the same share of its duration. Rows without trials are shifted by at
-    least a twentieth of the session, around its end.
-    """
-    m = len(stretches)
-    if not by_trial:
-        return (np.arange(m) + np.linspace(m / 20, m - m / 20, n_shifts).astype(int)[:, None]) % m
-    first, size = split_stretches(stretches)
-    n, rng = len(first), np.random.default_rng(seed)
-    if n > n_shifts:
-        orders = [(np.arange(n) + k) % n for k in np.linspace(1, n - 1, n_shifts).round().astype(int)]
-    else:
-        orders = [rng.permutation(n) for _ in range(n_shifts)]
-    return np.stack([pair_trials(first, size, np.arange(n), order) for order in orders])

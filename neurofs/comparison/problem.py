@@ -139,6 +139,25 @@ class Problem:
             return self.options.folds
         return "blocks" if self.trials is None else "trials"
 
+    def unfold(self) -> np.ndarray:
+        """Return counts (rows, lags, channels)."""
+        return np.asarray(self.samples).reshape(len(self.samples), self.samples.n_lags, -1)
+
+    @property
+    def values(self) -> np.ndarray:
+        """Targets (rows, outputs) as numbers; each class is an output of its own."""
+        if self.classes:
+            return np.asarray(np.eye(len(self.classes))[self.targets[:, 0]])
+        return np.asarray(self.targets, np.float64)
+
+    @property
+    def stretches(self) -> np.ndarray:
+        """The trial of each row, or without trials the number of its run of rows without a gap in time."""
+        if self.trials is not None:
+            return self.trials
+        steps = np.diff(self.time, prepend=self.time[0])
+        return np.cumsum(steps > 1.5 * np.median(steps))
+
     @cached_property
     def data_key(self) -> str:
         """Hash of the numbers that every task works on."""

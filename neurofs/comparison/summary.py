@@ -4,28 +4,18 @@ Numbers that do not exist are null. ``neurofs list schema`` prints the JSON sche
 makes a summary from scores, weights and predictions.
 """
 
-import math
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import Field
+
+from neurofs.comparison.channel_summary import ChannelTests
+from neurofs.comparison.summary_parts import Part, Value, Values
 
 SCHEMA: Literal[3] = 3
 Score = Literal["r2", "accuracy"]
 
 
-def _drop_nan(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-Value = Annotated[float | None, BeforeValidator(_drop_nan)]
-Values = list[Value]
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False)
-
-
-class Estimate(_Part):
+class Estimate(Part):
     """A mean over folds with its 95 % interval (Nadeau and Bengio)."""
 
     mean: Value = None
@@ -33,7 +23,7 @@ class Estimate(_Part):
     high: Value = None
 
 
-class Band(_Part):
+class Band(Part):
     """Estimates along a curve."""
 
     mean: Values
@@ -41,7 +31,7 @@ class Band(_Part):
     high: Values
 
 
-class Count(_Part):
+class Count(Part):
     """A count in every fold: the median and the range of 95 % of the folds."""
 
     median: int
@@ -49,7 +39,7 @@ class Count(_Part):
     high: int
 
 
-class Scores(_Part):
+class Scores(Part):
     """Every score of a prediction; those of classes do not exist for values, and the other way round."""
 
     mse: Estimate
@@ -70,7 +60,7 @@ class PooledScores(Scores):
     fvaf: Estimate
 
 
-class MethodScores(_Part):
+class MethodScores(Part):
     """One method at its own choices."""
 
     method: str
@@ -82,7 +72,7 @@ class MethodScores(_Part):
     pooled: PooledScores
 
 
-class PairedTest(_Part):
+class PairedTest(Part):
     """The main method against another one on the same folds."""
 
     method: str
@@ -95,7 +85,7 @@ class PairedTest(_Part):
     p_holm: Value = Field(None, description="Corrected for the number of methods (Holm).")
 
 
-class Curve(_Part):
+class Curve(Part):
     """Scores of one selector with soft kNN, against the number of features."""
 
     selector: str
@@ -114,7 +104,7 @@ class Curve(_Part):
         return found
 
 
-class Wins(_Part):
+class Wins(Part):
     """Share of folds in which the reference beats a rival, against the number of features.
 
     The error of a fold is the mean over outputs, and over repeats that have the same place in time.
@@ -127,7 +117,7 @@ class Wins(_Part):
     n_folds: int
 
 
-class Weighting(_Part):
+class Weighting(Part):
     """Share of folds in which weighted soft kNN beats unweighted soft kNN on the same features."""
 
     selector: str
@@ -136,7 +126,7 @@ class Weighting(_Part):
     n_folds: int
 
 
-class BestSize(_Part):
+class BestSize(Part):
     """The best number of features on the test curve, and the range that is not clearly worse."""
 
     selector: str
@@ -147,7 +137,7 @@ class BestSize(_Part):
     high: int
 
 
-class Stability(_Part):
+class Stability(Part):
     """Nogueira's index of the first n features in different folds, n being the median of what was chosen.
 
     Folds share most of their training data: independent recordings agree less.
@@ -159,14 +149,14 @@ class Stability(_Part):
     index: Value
 
 
-class KeptChannel(_Part):
+class KeptChannel(Part):
     """How often one channel was kept."""
 
     channel: str
     share: float = Field(description="Share of folds that keep it.")
 
 
-class FewChannels(_Part):
+class FewChannels(Part):
     """How many channels kernel RGS keeps, those kept most often first, and whether they suffice."""
 
     n: Count
@@ -176,7 +166,7 @@ class FewChannels(_Part):
     suffice: bool = Field(description="Whether the loss is within the margin (95 %), and decoding beyond chance.")
 
 
-class Coverage(_Part):
+class Coverage(Part):
     """How often the 95 % intervals of a method hold the truth, over all outputs and repeats."""
 
     method: str
@@ -187,7 +177,7 @@ class Coverage(_Part):
     half_width: float = Field(description="Mean half of an interval, in standard deviations of the output.")
 
 
-class Chance(_Part):
+class Chance(Part):
     """Whether a method decodes an output beyond chance: how well its predictions agree with the target at other times.
 
     Agreement is the correlation of values, and the share of right classes (`comparison.chance`).
@@ -207,7 +197,7 @@ class Chance(_Part):
     values: Values = Field(description="Agreement at some of the shifts, in order; of the main method alone.")
 
 
-class Gap(_Part):
+class Gap(Part):
     """The best selector that judges sets of features against the best that judges one at a time; soft kNN."""
 
     together: str
@@ -218,7 +208,7 @@ class Gap(_Part):
     n_folds: int
 
 
-class ChannelPart(_Part):
+class ChannelPart(Part):
     """What one channel tells, by ridge regression, as a share of the target's variance in held-out folds."""
 
     channel: str
@@ -226,7 +216,7 @@ class ChannelPart(_Part):
     unique: Value = Field(description="What is lost if it is left out of all channels.")
 
 
-class ChannelPair(_Part):
+class ChannelPair(Part):
     """Two channels whose product tells of the target what no sum of channels does, or does not."""
 
     channels: tuple[str, str]
@@ -240,7 +230,7 @@ class ChannelPair(_Part):
     synergy: Value = Field(description="Share of variance in held-out folds that its products add to all channels.")
 
 
-class Dependency(_Part):
+class Dependency(Part):
     """Whether channels work together."""
 
     gap: Gap | None = Field(description="Null unless the run has selectors of both kinds.")
@@ -254,7 +244,7 @@ class Dependency(_Part):
     p_any: float = Field(description="Share of shifts whose strongest pair is at least as strong as the real one.")
 
 
-class Confusion(_Part):
+class Confusion(Part):
     """How often each class (rows) was taken for each other (columns)."""
 
     method: str
@@ -270,7 +260,7 @@ class Number(Estimate):
     n: int | None = Field(None, description="Number of features.")
 
 
-class Numbers(_Part):
+class Numbers(Part):
     """The numbers of the headline; null where a run has no such method."""
 
     main: Number = Field(description="The method of the headline.")
@@ -279,21 +269,21 @@ class Numbers(_Part):
     rival: Number | None = Field(description="The best method that uses neither the first selector nor kernel RGS.")
 
 
-class Headline(_Part):
+class Headline(Part):
     """The result in a few numbers and sentences."""
 
     numbers: Numbers
     sentences: list[str]
 
 
-class Output(_Part):
+class Output(Part):
     """A component of the target."""
 
     name: str
     unit: str
 
 
-class Dropped(_Part):
+class Dropped(Part):
     """How many bins are no samples, by the reason.
 
     Their window of lags leaves the observed trial, the target is missing, or they lie outside the period or
@@ -306,7 +296,7 @@ class Dropped(_Part):
     step: int
 
 
-class SessionFacts(_Part):
+class SessionFacts(Part):
     """What was decoded."""
 
     name: str
@@ -329,7 +319,7 @@ class SessionFacts(_Part):
     warnings: list[str]
 
 
-class AuditedFold(_Part):
+class AuditedFold(Part):
     """One fold, and how many pairs of a training and a test sample share raw data: spikes, or target."""
 
     repeat: int
@@ -339,7 +329,7 @@ class AuditedFold(_Part):
     n_overlaps: int
 
 
-class Audit(_Part):
+class Audit(Part):
     """Whether training and test parts share raw data."""
 
     passed: bool
@@ -348,14 +338,14 @@ class Audit(_Part):
     folds: list[AuditedFold]
 
 
-class Input(_Part):
+class Input(Part):
     """A file that the run has read."""
 
     path: str | None
     sha256: str | None
 
 
-class Provenance(_Part):
+class Provenance(Part):
     """Where the result comes from."""
 
     version: str
@@ -372,7 +362,7 @@ class Provenance(_Part):
     threads: int = Field(description="Of each task.")
 
 
-class Findings(_Part):
+class Findings(Part):
     """All that a summary holds, but for its words."""
 
     schema_version: Literal[3] = Field(SCHEMA, alias="schema")
@@ -395,6 +385,7 @@ class Findings(_Part):
     coverage: list[Coverage] = Field([], description="Of the methods that predict intervals.")
     chance: list[Chance] = Field(description="Of every method and output; empty if folds are not contiguous in time.")
     confusion: Confusion | None = Field(description="Null if the target has no classes.")
+    channels: ChannelTests | None = Field(None, description="Null in runs of older versions.")
     dependency: Dependency | None = Field(
         None, description="Left out unless it was asked whether channels work together."
     )

@@ -129,6 +129,17 @@ class Samples:
         windows = np.lib.stride_tricks.sliding_window_view(self.flat, self.n_features)
         return windows[self.starts].astype(dtype or np.float32, copy=False)
 
+    def unfold(self, channels: Any) -> np.ndarray:
+        """Return the windows of some channels, (samples, lags, channels), oldest lag first.
+
+        >>> Samples.from_counts(np.arange(8).reshape(4, 2), n_lags=2).unfold([1])[:, :, 0]
+        array([[1., 3.],
+               [3., 5.],
+               [5., 7.]], dtype=float32)
+        """
+        places = np.arange(self.n_lags)[:, None] * self.n_channels + np.asarray(channels)
+        return np.asarray(self.flat[self.starts[:, None, None] + places])
+
     def overlaps(self, i: Any, j: Any) -> Any:
         """Whether samples `i` and `j` share raw data."""
         return np.abs(self.starts[i] - self.starts[j]) < self.span

@@ -114,12 +114,12 @@ _CAPTIONS = {
     ),
     "weights": Caption(
         "Weights of {selector}",
-        "Weight of each channel × lag by {selector}, mean over folds; black is the largest of the map. {map}",
+        "Weight of each channel × lag by {selector}, mean over folds; black is the largest of the map. {map}{marks}",
     ),
     "top": Caption(
         "Selected features of every selector",
         "The best {n} features of every selector; black: selected in every fold and for every output, "
-        "gray: in some. Rankings that look at one feature at a time may take all lags of a few channels, "
+        "gray: in some.{marks} Rankings that look at one feature at a time may take all lags of a few channels, "
         "which repeat each other; the table below counts channels and lags.",
     ),
     "lags": Caption(
@@ -128,6 +128,14 @@ _CAPTIONS = {
         "how long before the movement the spikes tell most: in motor cortex some 50 to 200 ms. The dashed "
         "line is what equal weights give; a profile that follows it has found no preferred lag. A rise "
         "toward the longest lag is a reason to try more lags.",
+    ),
+    "encoding": Caption(
+        "Encoding profiles of tuned channels",
+        "One row per channel: R² of its counts at each lag, regressed on {target}, without slow time; black is the "
+        "largest of the row. The dot is the peak, the line its {level} % interval, from parts of the session drawn "
+        "anew. Read as: a peak at 100 ms with a short line says that the spikes of this channel precede what they tell "
+        "by about 100 ms; a line across all lags says that the target is too slow, or the channel too weak, to "
+        "tell. Lags are not tested one by one, since neighboring bins of a movement are alike.{rest}",
     ),
     "positions": Caption(
         "Positions on the array",

@@ -11,7 +11,7 @@ import numpy as np
 
 from neurofs.comparison.comparison import Comparison
 from neurofs.ground.errors import printable
-from neurofs.report.feature_maps import find_n, get_ranks, list_selectors, mean_weights
+from neurofs.report.feature_maps import find_n, find_reported, find_tested, get_ranks, list_selectors, mean_weights
 from neurofs.report.figures.session import STRETCH, path_labels
 from neurofs.report.palette import THEME, find_key
 from neurofs.report.traces import Traces
@@ -53,7 +53,11 @@ def pack_maps(comparison: Comparison) -> dict[str, Any]:
                 "ranks": _pack(ranks, "<u4" if wide else "<u2"),
             }
         )
+    tuned, adds = find_tested(comparison)
     return {
+        "tuned": [int(t) for t in tuned],
+        "adds": [int(a) for a in adds],
+        "faded": [int(not r) for r in find_reported(comparison)],
         "channels": [printable(c) for c in weights["channel"].values],
         "electrodes": [printable(e) for e in comparison.session["electrode"].values],
         "silent": [int(s) for s in comparison.session["silent"].values],

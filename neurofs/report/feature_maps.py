@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from neurofs.comparison.channel_summary import TestedChannel
 from neurofs.comparison.comparison import Comparison
+from neurofs.comparison.summary import Estimate
 
 
 def list_selectors(comparison: Comparison) -> list[str]:
@@ -80,6 +82,26 @@ def count_channels(comparison: Comparison, n: int) -> list[tuple[str, float, flo
     return rows
 
 
+FADED = 0.25
+"""Opacity in maps of channels that are not reported, beside those that are."""
+
+
+def find_tested(comparison: Comparison) -> tuple[np.ndarray, np.ndarray]:
+    """Return which channels are tuned, and which add something; none in runs that did not ask."""
+    names = [str(name) for name in comparison.weights["channel"].values]
+    found = {} if comparison.summary.channels is None else comparison.summary.channels.by_channel
+    tuned = [name in found and found[name].tuned for name in names]
+    adds = [name in found and bool(found[name].adds) for name in names]
+    return np.array(tuned, dtype=bool), np.array(adds, dtype=bool)
+
+
+def find_reported(comparison: Comparison) -> np.ndarray:
+    """Return which channels are tuned or add something; all in runs that did not ask."""
+    if comparison.summary.channels is None:
+        return np.ones(comparison.weights.sizes["channel"], dtype=bool)
+    return np.logical_or(*find_tested(comparison))
+
+
 def share_by_kind(comparison: Comparison, n: int) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Return the kinds of channels and, per selector, each kind's share of the best n features.
 
@@ -101,13 +123,12 @@ def describe_channels(comparison: Comparison) -> list[dict[str, Any]]:
     """Return one record per channel for the table of channels, the largest weight first."""
     selectors, session = list_selectors(comparison), comparison.session
     n = find_n(comparison)
-    lags = comparison.weights["lag"].values
-    n_channels = comparison.weights.sizes["channel"]
-    weight = best = stable = np.full(n_channels, np.nan)
+    weight = stable = np.full(comparison.weights.sizes["channel"], np.nan)
     if selectors:
         weights = np.nan_to_num(mean_weights(comparison, selectors[0]))
         weight, stable = weights.sum(axis=2).mean(axis=0), channel_stability(comparison, selectors[0], n)
-        best = np.where(weight > 0, 1000 * lags[weights.mean(axis=0).argmax(axis=1)], np.nan)
+    tests = comparison.summary.channels
+    tested = {} if tests is None else tests.by_channel
     records = []
     for i in np.argsort(-weight, kind="stable"):
         one = session.isel(channel=int(i))
@@ -117,7 +138,7 @@ def describe_channels(comparison: Comparison) -> list[dict[str, Any]]:
                 "electrode": str(one["electrode"].values),
                 "kind": str(one["kind"].values),
                 "weight": float(weight[i]),
-                "best_lag": float(best[i]),
+                **_show_tests(tested.get(str(one["channel"].values))),
                 "rate": float(one["rate"]),
                 "fano": float(one["fano"]),
                 "stability": float(stable[i]),
@@ -125,6 +146,18 @@ def describe_channels(comparison: Comparison) -> list[dict[str, Any]]:
             }
         )
     return records
+
+
+def _show_tests(one: TestedChannel | None) -> dict[str, Any]:
+    """Return what the tests say of a channel, for a table; the peak in milliseconds, of tuned channels only."""
+    if one is None:
+        return {"tuned": "", "adds": "", "peak": None}
+    peak, low, high = (1000 * lag for lag in (one.peak, one.peak_low, one.peak_high))
+    return {
+        "tuned": "yes" if one.tuned else "no",
+        "adds": "" if one.adds is None else "yes" if one.adds else "no",
+        "peak": Estimate(mean=round(peak, 6), low=round(low, 6), high=round(high, 6)) if one.tuned else None,
+    }
 
 
 def _remark(channel: Any) -> str:

@@ -1,5 +1,6 @@
 """The methods section of a paper, written from the settings and results of a run."""
 
+from neurofs.comparison.channel_summary import ChannelTests
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.names import name_method, split_method
 from neurofs.comparison.problem import find_settings
@@ -8,12 +9,13 @@ from neurofs.decoders import DECODERS
 from neurofs.ground.errors import printable
 from neurofs.ground.works import WORKS, Work, cite, render_bibtex
 from neurofs.report.captions import count_of, name_output
+from neurofs.report.figures.encoding import name_target
 from neurofs.selectors import SELECTORS
 
 
 def write_methods(comparison: Comparison) -> str:
     """Return paragraphs for a methods section, plain text with citations."""
-    parts = (_data, _features, _selection, _folds, _scoring, _chance, _software)
+    parts = (_data, _features, _selection, _folds, _scoring, _tests, _chance, _software)
     return "\n\n".join(text for part in parts if (text := part(comparison))) + "\n"
 
 
@@ -23,7 +25,9 @@ def write_bibtex(comparison: Comparison) -> str:
     works += [work for method in _decoded(comparison) for work in _works(method)]
     keys = ["nadeau2003"]
     keys += ["holm1979"] * bool(comparison.summary.tests)
-    keys += ["harris2020", "westfall1993"] * bool(comparison.summary.chance)
+    keys += ["benjamini1995"] * bool(comparison.summary.channels)
+    keys += ["harris2020"] * bool(comparison.summary.chance or comparison.summary.channels)
+    keys += ["westfall1993"] * bool(comparison.summary.chance)
     keys += ["nogueira2018"] * bool(comparison.summary.stability)
     return render_bibtex([*works, *(WORKS[key] for key in keys)], comparison.summary.provenance.version)
 
@@ -227,6 +231,44 @@ def _scoring(comparison: Comparison) -> str:
     if comparison.summary.stability:
         text += f" Agreement of the selected sets between folds is Nogueira's index {cite(WORKS['nogueira2018'])}."
     return text
+
+
+SHIFTED = {
+    "rows": "the session shifted in time, around its end",
+    "trials": "whole trials in random orders",
+    "trials in order": "whole trials shifted in their order, forward and backward, since neighboring trials are alike",
+}
+"""What channel and target were compared with, by the kind of shift."""
+
+
+def _tests(comparison: Comparison) -> str:
+    tests, session = comparison.summary.channels, comparison.summary.session
+    if tests is None:
+        return ""
+    course = " and the course of a trial (cosines)" if tests.shifted != "rows" else ""
+    text = (
+        f"Channels. A channel is called tuned if its counts in the window of lags go with {name_target(session)}, "
+        f"given cosines over the session of periods above {tests.cutoff:.3g} s{course}. The statistic is Pillai's "
+        f"trace, its distribution that of {SHIFTED[tests.shifted]} ({count_of(tests.n_shifts, 'shift')}), pooled over "
+        f"channels after standardization {cite(WORKS['harris2020'])}; {_tell_adds(tests, session.n_lags)} "
+    )
+    return text + (
+        f"The false discovery rate is {tests.false_discovery_rate:g} {cite(WORKS['benjamini1995'])}. The peak lag is "
+        "where the regression of a channel's counts on the target has the largest R², with a "
+        f"{100 * tests.interval:g} % interval by a bootstrap of blocks."
+    )
+
+
+def _tell_adds(tests: ChannelTests, n_lags: int) -> str:
+    """Say how it was asked whether a channel adds something, or that it was not."""
+    if tests.n_adds is None:
+        return "whether a channel adds something to all others was not asked, for there are too few samples."
+    n = tests.n_windows_adds
+    sums = f" (each with its lags put into {count_of(n, 'sum')})" if n < n_lags else ""
+    shifts = count_of(tests.n_shifts_adds, "shift")
+    return (
+        f"it adds something if they do so given the counts of all other channels{sums} too ({shifts} of the channel)."
+    )
 
 
 def _chance(comparison: Comparison) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import xarray as xr
 
+from neurofs.comparison.channel_summary import ChannelTests
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.names import name_method
 from neurofs.comparison.summary import Coverage, Dependency, PairedTest, SessionFacts, Summary
@@ -18,6 +19,7 @@ from neurofs.ground.errors import printable
 from neurofs.report.data import encode_json, pack_maps, pack_traces
 from neurofs.report.feature_maps import count_channels, describe_channels, find_n, list_selectors, share_by_kind
 from neurofs.report.figures.dependency import draw_pairs, draw_unique, tell_gap, tell_pairs
+from neurofs.report.figures.encoding import draw_encoding, name_target
 from neurofs.report.figures.maps import draw_lags, draw_positions, draw_top_maps, draw_weight_maps
 from neurofs.report.figures.scores import (
     draw_chance,
@@ -44,6 +46,7 @@ PICTURES: tuple[Callable[[Comparison], Picture | None], ...] = (
     draw_weighting,
     draw_weight_maps,
     draw_top_maps,
+    draw_encoding,
     draw_lags,
     draw_positions,
     draw_pairs,
@@ -61,8 +64,10 @@ CHANNEL_COLUMNS = {
     "channel": "channel",
     "electrode": "electrode",
     "kind": "kind",
+    "tuned": "tuned",
+    "adds": "adds",
+    "peak": "peak lag (ms)",
     "weight": "weight",
-    "best_lag": "best lag (ms)",
     "stability": "stability",
     "rate": "rate (Hz)",
     "fano": "Fano factor",
@@ -250,10 +255,15 @@ def _channels(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     rows = [tuple(record[key] for key in used) for record in records]
     columns = [CHANNEL_COLUMNS[key] for key in used]
     yield _table("channels", Table(f"Channels, by weight of {by}", columns, rows), sortable=True)
+    if comparison.summary.channels:
+        yield _note(_explain_tests(comparison.summary.channels, comparison.summary.session))
     yield _note(
         f"Weight by {by}: summed over lags, mean over folds and outputs. Stability: share of folds and "
-        f"outputs in which the channel is among the best {find_n(comparison)} features at any lag. Click a "
-        "column to sort."
+        f"outputs in which the channel is among the best {find_n(comparison)} features at any lag. Neither is a test. "
+        "Click a column to sort."
+    )
+    yield _picture(
+        draw_encoding(comparison), draw, "No encoding profiles: no channel is tuned, or there is only one lag."
     )
     yield _picture(
         draw_lags(comparison), draw, "No lag profile: there is only one lag, or no selector ranked the features."
@@ -261,6 +271,20 @@ def _channels(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     yield _picture(
         draw_positions(comparison), draw, "No map of the array: the file does not say where the channels are."
     )
+
+
+def _explain_tests(tests: ChannelTests, session: SessionFacts) -> str:
+    """Say what tuned, adds and peak lag mean in this run."""
+    rate = f"at most {100 * tests.false_discovery_rate:g} % of them are expected to be false"
+    adds = (
+        "Adds: they do so given all other channels as well, which a copy of another channel does not; "
+        if tests.n_adds is not None
+        else "Whether a channel adds something to all others was not asked: there are too few samples. "
+    )
+    lag = f"Peak lag of tuned channels with its {100 * tests.interval:g} % interval: see the profiles below."
+    trial = " and the course of a trial, that is, what differs from trial to trial" if tests.shifted != "rows" else ""
+    start = f"Tuned: the counts go with {name_target(session)}, given slow time (periods above {tests.cutoff:.3g} s)"
+    return f"{start}{trial}. {adds}{rate if tests.n_adds is not None else rate.capitalize()}. {lag}"
 
 
 def _together(comparison: Comparison, draw: Draw) -> Iterator[Section]:

@@ -8,7 +8,8 @@ import pytest
 from comparisons import make_comparison
 
 from neurofs.comparison.dependency import Channels, find_gap
-from neurofs.comparison.pair_test import _count_found, find_pairs, find_z, shift_rows
+from neurofs.comparison.pair_test import _count_found, find_pairs, find_z
+from neurofs.comparison.shifts import shift_rows
 from neurofs.features.splits import Fold
 from neurofs.selectors.pairs import RIDGE
 

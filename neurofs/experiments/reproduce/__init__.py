@@ -49,6 +49,7 @@ EXPERIMENTS = {
     "focus": "neurofs.experiments.reproduce.focus",
     "focus-direction": "neurofs.experiments.reproduce.focus_direction",
     "dependency": "neurofs.experiments.reproduce.dependency",
+    "significance": "neurofs.experiments.reproduce.significance",
 }
 
 

@@ -10,8 +10,19 @@ from matplotlib.ticker import MaxNLocator
 from neurofs.comparison.comparison import Comparison
 from neurofs.ground.errors import printable
 from neurofs.report.captions import MAP, write_caption
-from neurofs.report.feature_maps import find_n, list_selectors, mean_weights, selected_share, weigh_channels, weigh_lags
-from neurofs.report.palette import INK, MUTED, RULE, find_key
+from neurofs.report.feature_maps import (
+    FADED,
+    find_n,
+    find_reported,
+    find_tested,
+    list_selectors,
+    mean_weights,
+    selected_share,
+    weigh_channels,
+    weigh_lags,
+)
+from neurofs.report.figures.encoding import tell_marks
+from neurofs.report.palette import BLUE, INK, MUTED, RULE, VERMILION, find_key
 from neurofs.report.pictures import Panel, Picture, Table, shade
 
 WIDE = (9.4, 2.3)
@@ -35,7 +46,8 @@ def draw_weight_maps(comparison: Comparison) -> Picture | None:
         )
         for i, output in enumerate(comparison.weights["output"].values)
     ]
-    caption = write_caption("weights", selector=find_key(selectors[0]).label, map=MAP)
+    marks = tell_marks(comparison.summary.channels)
+    caption = write_caption("weights", selector=find_key(selectors[0]).label, map=MAP, marks=marks)
     return Picture("weights", caption, panels)
 
 
@@ -61,22 +73,33 @@ def draw_top_maps(comparison: Comparison) -> Picture | None:
         )
         for s in selectors
     ]
-    return Picture("top", write_caption("top", n=n), panels)
+    return Picture("top", write_caption("top", n=n, marks=tell_marks(comparison.summary.channels)), panels)
 
 
 def _plot_map(axes: Any, values: np.ndarray, comparison: Comparison) -> None:
     """Draw values in [0, 1] (channel, lag) as shades, channels from left to right and lag 0 at the bottom."""
     n_channels, n_lags = values.shape
     extent = (-0.5, n_channels - 0.5, -0.5, n_lags - 0.5)
-    axes.imshow(shade(values.T), origin="lower", aspect="auto", interpolation="nearest", extent=extent)
+    image = shade(values.T) * np.where(find_reported(comparison), 1.0, FADED)[None, :, None]
+    axes.imshow(image, origin="lower", aspect="auto", interpolation="nearest", extent=extent)
+    _mark_reported(axes, comparison)
     silent = np.flatnonzero(comparison.session["silent"].values)
-    axes.plot(silent, np.full(len(silent), n_lags - 0.1), "x", color=MUTED, ms=3, mew=0.8, clip_on=False)
+    axes.plot(silent, np.full(len(silent), n_lags - 0.7), "x", color=MUTED, ms=3, mew=0.8)
     names = [printable(name)[:8] for name in comparison.weights["channel"].values]
     step = max(1, -(-n_channels // 32), -(-n_channels * max(map(len, names)) // 130))
     axes.set_xticks(range(0, n_channels, step), names[::step], fontsize=7)
     shown = range(0, n_lags, max(1, -(-n_lags // 6)))
     axes.set_yticks(shown, [f"{1000 * comparison.weights['lag'].values[i]:.0f}" for i in shown])
     axes.set(xlabel="channel", ylabel="lag (ms)", xlim=extent[:2], ylim=(-0.5, n_lags - 0.5))
+
+
+def _mark_reported(axes: Any, comparison: Comparison) -> None:
+    """Mark tuned channels above a map and, above these, those that add something."""
+    tuned, adds = find_tested(comparison)
+    for found, height, color in ((tuned, 1.04, BLUE), (adds, 1.1, VERMILION)):
+        places = np.flatnonzero(found)
+        at = {"transform": axes.get_xaxis_transform(), "clip_on": False}
+        axes.plot(places, np.full(len(places), height), "s", color=color, ms=2.2, mew=0, **at)
 
 
 def draw_lags(comparison: Comparison) -> Picture | None:

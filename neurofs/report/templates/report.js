@@ -147,7 +147,8 @@
       const middle = ranks.length ? (ranks[(ranks.length - 1) >> 1] + ranks[ranks.length >> 1]) / 2 : NaN;
       const hits = ranks.filter((r) => r <= state.n).length;
       const electrode = data.electrodes[channel] ? `, electrode ${data.electrodes[channel]}` : "";
-      return `${selector.label}: channel ${data.channels[channel]}${electrode}${data.silent[channel] ? " (silent)" : ""}, ` +
+      return `${selector.label}: channel ${data.channels[channel]}${electrode}${data.silent[channel] ? " (silent)" : ""}` +
+        `${data.tuned[channel] ? ", tuned" : ""}${data.adds[channel] ? ", adds" : ""}, ` +
         `lag ${data.lags[lag]} ms; weight ${short(weightOf(selector, cell))}, median rank ${short(middle, 6)} of ${nCells}, ` +
         `among the best ${state.n} in ${hits} of ${ranks.length} folds (${ranks.length ? Math.round(100 * hits / ranks.length) : 0} %)`;
     }
@@ -200,7 +201,7 @@
     }
 
     function draw(view) {
-      const silentRow = data.silent.some(Boolean) ? 10 : 2;
+      const silentRow = data.silent.concat(data.tuned, data.adds).some(Boolean) ? 10 : 2;
       const left = 44, bottom = 30, available = view.hold.clientWidth - left - 4;
       const width = Math.max(view.kind === "weights" ? 5 : 3, available / data.channels.length);
       const height = clamp(120 / nLags, 6, 16);
@@ -216,7 +217,7 @@
       for (let c = 0; c < data.channels.length; c++) for (let l = 0; l < nLags; l++) {
         const shade = shown[c * nLags + l];
         if (shade <= 0.004) continue;
-        pen.globalAlpha = Math.min(1, shade);
+        pen.globalAlpha = Math.min(1, shade) * (data.faded[c] ? 0.25 : 1);
         pen.fillRect(left + c * width, silentRow + (nLags - 1 - l) * height, width - gap, height - gap);
       }
       pen.globalAlpha = 1;
@@ -235,6 +236,11 @@
       pen.strokeRect(left - 0.5, top - 0.5, width * data.channels.length + 1, height * nLags + 1);
       pen.fillStyle = color("--c1");
       pen.textAlign = "center";
+      [["tuned", "--c6", 4], ["adds", "--c8", 8]].forEach(([what, name, up]) => {
+        pen.fillStyle = color(name);
+        data[what].forEach((found, c) => { if (found) pen.fillRect(left + c * width + 0.15 * width, top - up, 0.7 * width, 2.5); });
+      });
+      pen.fillStyle = color("--c1");
       if (width >= 4) data.silent.forEach((silent, c) => { if (silent) pen.fillText("×", left + (c + 0.5) * width, top - 1); });
       pen.textAlign = "right";
       const every = Math.max(1, Math.ceil(14 / height));

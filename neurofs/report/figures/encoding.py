@@ -1,0 +1,79 @@
+"""Figures and sentences on single channels: which are tuned, which add something, and at which lags they tell most."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from neurofs.comparison.channel_summary import ChannelTests, TestedChannel
+from neurofs.comparison.comparison import Comparison
+from neurofs.comparison.summary import SessionFacts
+from neurofs.ground.errors import printable
+from neurofs.report.captions import count_of, write_caption
+from neurofs.report.palette import VERMILION
+from neurofs.report.pictures import Panel, Picture, Table, shade
+
+MOST_SHOWN = 60
+"""Channels in the figure of profiles; those with the largest R² are shown."""
+
+
+def tell_marks(tests: ChannelTests | None) -> str:
+    """Return how channels that are tuned, or add something, are marked in a map."""
+    if tests is None:
+        return ""
+    rate = f"{100 * tests.false_discovery_rate:g} %"
+    if not any(one.tuned or one.adds for one in tests.channels):
+        return f" No channel is tuned or adds anything (false discovery rate {rate}): all are faded."
+    adds = "" if tests.n_adds is None else ", vermilion those that add something that no other has"
+    return (
+        f" Blue marks above the map are channels that are tuned{adds} (false discovery rate {rate}); all other "
+        "channels are faded."
+    )
+
+
+def name_target(session: SessionFacts) -> str:
+    """Return what counts are compared with: outputs, with their norm if there are several, or classes."""
+    if session.classes:
+        return "the classes of the target"
+    return "the outputs and their norm (speed)" if len(session.outputs) > 1 else "the target"
+
+
+def draw_encoding(comparison: Comparison) -> Picture | None:
+    """Return the profile of each tuned channel over lags, with its peak and the peak's interval."""
+    tests, lags = comparison.summary.channels, 1000 * comparison.weights["lag"].values
+    if tests is None or not tests.n_tuned or len(lags) < 2 or "encoding" not in comparison.weights:
+        return None
+    shown = sorted((one for one in tests.channels if one.tuned), key=lambda one: -one.r2)[:MOST_SHOWN]
+    shown = sorted(shown, key=lambda one: (one.peak, -one.r2))
+    profiles = comparison.weights["encoding"].sel(channel=[one.channel for one in shown]).transpose("channel", "lag")
+    draw = partial(_plot_encoding, profiles=profiles.values, lags=lags, channels=shown)
+    best = max(shown, key=lambda one: one.r2)
+    alt = f"Profiles over lags of {count_of(len(shown), 'tuned channel')}; the strongest, {printable(best.channel)}, "
+    panel = Panel("", f"{alt}peaks at {1000 * best.peak:.0f} ms", draw, (5.6, 1.3 + 0.14 * max(len(shown), 8)))
+    return Picture("encoding", _write_caption(comparison, tests, len(shown)), [panel], (), _tabulate(shown))
+
+
+def _write_caption(comparison: Comparison, tests: ChannelTests, n_shown: int) -> Any:
+    rest = "" if n_shown == tests.n_tuned else f" Of {tests.n_tuned} tuned channels, the {n_shown} with the largest R²."
+    return write_caption(
+        "encoding", target=name_target(comparison.summary.session), level=f"{100 * tests.interval:g}", rest=rest
+    )
+
+
+def _tabulate(shown: list[TestedChannel]) -> Table:
+    rows = [(one.channel, *(1000 * lag for lag in (one.peak, one.peak_low, one.peak_high)), one.r2) for one in shown]
+    return Table("Peaks of the profiles", ("channel", "peak (ms)", "from (ms)", "to (ms)", "R² at the peak"), rows)
+
+
+def _plot_encoding(axes: Any, profiles: np.ndarray, lags: np.ndarray, channels: list[TestedChannel]) -> None:
+    """Draw one row per channel, black where its R² is largest, with a dot at the peak and a line for its interval."""
+    step, rows = lags[1] - lags[0], np.arange(len(channels))
+    values = profiles / np.maximum(profiles.max(axis=1, keepdims=True), 1e-300)
+    extent = (lags[0] - step / 2, lags[-1] + step / 2, len(channels) - 0.5, -0.5)
+    axes.imshow(0.6 * shade(values), aspect="auto", interpolation="nearest", extent=extent)
+    peak, low, high = 1000 * np.array([[one.peak, one.peak_low, one.peak_high] for one in channels]).T
+    axes.hlines(rows, low, high, color=VERMILION, lw=1.2)
+    axes.plot(peak, rows, "o", color=VERMILION, ms=3.5)
+    every = max(1, -(-len(channels) // 40))
+    axes.set_yticks(rows[::every], [printable(one.channel)[:8] for one in channels[::every]], fontsize=6.5)
+    axes.set(xlabel="lag: spikes precede the movement by (ms)", ylabel="tuned channel")

@@ -1,0 +1,53 @@
+"""The slow twin of `comparison.significance`: explicit projections, explicit shifts. NumPy only."""
+
+import numpy as np
+
+
+def project_off(given, values):
+    """What a least-squares fit on a constant and the given columns leaves of values."""
+    columns = np.column_stack([np.ones(len(values)), given])
+    return values - columns @ np.linalg.lstsq(columns, values, rcond=None)[0]
+
+
+def pillai(X, T):
+    """Σ squared canonical correlations of centered X and T."""
+    told = X @ np.linalg.lstsq(X, T, rcond=None)[0]
+    return float(np.trace(np.linalg.lstsq(T.T @ T, told.T @ told, rcond=None)[0]))
+
+
+def cosines(m, n):
+    return np.array([[np.cos(np.pi * k * (i + 0.5) / m) for k in range(1, n + 1)] for i in range(m)])
+
+
+def tuned(windows, targets, given, rows):
+    """V of one channel's windows (rows, lags) with the targets taken from other rows, one V for each entry of rows."""
+    X, left = project_off(given, windows), project_off(given, targets)
+    return np.array([pillai(X, project_off(given, left[at])) for at in rows])
+
+
+def adds(windows, others, targets, given, rows, before):
+    """V given all others too, with the channel's windows, free of the columns `before`, taken from other rows."""
+    all_given = np.column_stack([given, others])
+    own, left = project_off(before, windows), project_off(all_given, targets)
+    return np.array([pillai(project_off(all_given, own[at]), left) for at in rows])
+
+
+def p_values(strength, near):
+    """The place of each channel (channels, 1 + shifts) among all shifts of all channels, each judged by the others."""
+    roots = np.cbrt(strength)
+    z, null = [], []
+    for row in roots:
+        real, shifted = row[0], row[1:]
+        z.append((real - shifted.mean()) / shifted.std())
+        n = len(shifted)
+        for k in range(n):
+            far = [j for j in range(n) if min((j - k) % n, (k - j) % n) > near]
+            null.append((shifted[k] - shifted[far].mean()) / shifted[far].std())
+    return np.array([(1 + sum(value >= one for value in null)) / (1 + len(null)) for one in z])
+
+
+def profile(counts, targets, given):
+    """R² of counts (rows, lags) at each lag, regressed on the targets, both without what is given."""
+    C, T = project_off(given, counts), project_off(given, targets)
+    left = project_off(T, C)
+    return 1 - (left**2).sum(axis=0) / (C**2).sum(axis=0)
