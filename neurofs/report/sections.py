@@ -171,8 +171,8 @@ def _features(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     yield _table("methods", _tabulate_methods(comparison.summary), sortable=True)
     yield _note(
         "Every method at its own choice of n (the median over folds is shown), made inside the training "
-        "part. Weighted: folds in which the choice was to weigh distances. p and lost folds compare with "
-        f"{name_method(comparison.summary.main)}, on the same folds."
+        "part. Weighted: folds in which the choice was to weigh distances. p, and the share of folds that a method "
+        f"loses, compare it with {name_method(comparison.summary.main)}, on the same folds."
     )
     yield from _note_failed(comparison)
 
@@ -205,7 +205,7 @@ def _tabulate_methods(summary: Summary) -> Table:
     ]
     titles = TABLED_SCORES[summary.score].values()
     caption = "All methods, best first: mean over folds and outputs; 95 % interval of the first score"
-    return Table(caption, ("method", *titles, "n", "weighted (%)", "p (Holm)", "lost (%)"), rows)
+    return Table(caption, ("method", *titles, "n", "weighted (%)", "p (Holm)", "loses (%)"), rows)
 
 
 def _list_test(test: PairedTest | None) -> tuple[float | None, float | None]:

@@ -1,7 +1,7 @@
 """Children that begin with their libraries loaded: a clean process loads them once, and each child is a fork of it.
 
-Loading the libraries takes a process more than a second, most of what a short task takes. So, on Linux, the first
-child is asked of a server, a process of our own that does nothing else:
+Loading the libraries takes a process more than a second, longer than a short task. So, on Linux, children are asked
+of a server, a process of our own that does nothing else:
 
     parent ─ socket ─▶ server      loads the module that the child will need, and forks
                          └▶ minder    waits for the child, and tells the parent how it ended

@@ -292,7 +292,7 @@ def test_several_sessions_have_a_folder_each_and_a_bad_one_does_not_stop_the_oth
 
 def test_several_sessions_find_what_one_finds_and_go_on_from_there(options, finished, session, tmp_path):
     other = write(simulate_session(20, n_electrodes=3, random_state=6, name="day2"), tmp_path / "day2.npz")
-    runs = [options, options.model_copy(update={"file": str(other), "selectors": ("corrcoef",), "n_shifts": 0})]
+    runs = [options, options.model_copy(update={"file": str(other), "selectors": ("corrcoef",)})]
     out, kept = tmp_path / "out", tmp_path / "out" / "notes.txt"
     sessions = place_sessions(runs, out)
     assert [s.folder for s in sessions] == [out / "day1", out / "day2"]
