@@ -14,8 +14,8 @@ a trial, so that the question is about what differs from trial to trial. With M 
 is compared with V_c after a shift in time between channel and target, M being applied anew (`comparison.shifts`). For
 *adds* it is the channel that is shifted, and not its residual given all others: if a channel has nothing to do with
 target and other channels, this is exact however many others there are. A residual is whiter than what it is the
-residual of; with shifts of residuals, a third of the channels reported in small sessions were false. Channels without
-trials are free of slow time before they are shifted, since a trend that is shifted around the end is none.
+residual of; with shifts of residuals, a third of the channels reported in small sessions were false. Only their trend
+is taken off before channels without trials are shifted, since a trend that is shifted around the end is none.
 
 ∛V is about normal. It is measured in standard deviations over the shifts of its channel; each shift is measured so by
 the others that are not its neighbors, and the p-value of a channel is its place among all channels at all shifts.
@@ -43,6 +43,7 @@ MOST_WINDOWS_ADDS = 4
 MOST_FEATURES = 1200  # of all channels together, for *adds*
 ROWS_PER_FEATURE = 4  # at least
 TRIALS_PER_COSINE = 4
+N_TREND = 3  # cosines over the session
 RIDGE = 1e-6  # added to the Gram matrix of windows of length 1
 REDUNDANT = 1e-3  # share of a window's variance that the other channels leave, below which it is nothing
 N_BOOTSTRAP, N_BLOCKS = 200, 40
@@ -299,12 +300,18 @@ def ask_adds(samples: Samples, targets: np.ndarray, given: np.ndarray, shifts: S
     n_windows = count_windows(samples)
     if not n_windows:
         return None
-    before = given if shifts.kind == "rows" else given[:, :1]  # the constant
-    parts = [windows for _, windows in iterate_windows(samples, before, n_windows)]
+    parts = [windows for _, windows in iterate_windows(samples, _find_trend(shifts), n_windows)]
     others = _Others(np.concatenate(parts), targets, given)
     rows = np.stack([np.arange(len(samples)), *(shifts.rows(k) for k in range(len(shifts)))])
     strength = np.stack([others.compare(channel, rows) for channel in range(samples.n_channels)])
     return _answer(strength, shifts)
+
+
+def _find_trend(shifts: Shifts) -> np.ndarray:
+    """Return an orthonormal basis of what is taken off channels before they are shifted; trials keep all but a mean."""
+    m = len(shifts.stretches)
+    trend = orthonormal(slow_time(m, N_TREND)) if shifts.kind == "rows" else np.empty((m, 0))
+    return np.column_stack([np.full(m, m**-0.5), trend])
 
 
 def count_windows(samples: Samples) -> int:

@@ -86,9 +86,14 @@ def _check_peaks(found: Significance, session: Session) -> dict[str, float]:
 def run(
     repetitions: int = 50, seed: int = 0, scenarios: Iterable[str] = tuple(SCENARIOS), progress: Progress = None
 ) -> pd.DataFrame:
-    """Analyze so many sessions of each scenario: one row for each session and question."""
-    sessions = [(name, FIRST_SEED + seed + i) for name in scenarios for i in range(repetitions)]
+    """Analyze so many sessions of each scenario, four times as many of nothing: one row for each and each question."""
+    sessions = [(name, FIRST_SEED + seed + i) for name in scenarios for i in range(_count_sessions(name, repetitions))]
     return pd.DataFrame([row for name, i in track(sessions, progress) for row in analyze(name, i)])
+
+
+def _count_sessions(scenario: str, repetitions: int) -> int:
+    """Return how many sessions are made; where nothing is tuned, each has a false share of 0 or 1 and tells less."""
+    return (4 if scenario == "nothing" else 1) * repetitions
 
 
 def summarize(table: pd.DataFrame) -> pd.DataFrame:
@@ -127,7 +132,8 @@ def claims(table: pd.DataFrame) -> Iterator[Claim]:
                 f"at most {100 * worst['false']:.1f} % ({worst['scenario']}), mean {100 * rows['false'].mean():.1f} %"
             )
             name = f"{question}: at most {100 * Q:g} % of the channels reported are false, in every scenario"
-            yield make_claim(name, None, text, worst["false"] <= Q)
+            beyond = rows["false"] - 2 * rows["error"].fillna(0.0) > Q
+            yield make_claim(f"{name} (but for two standard errors)", None, text, not beyond.any())
             text = f"{100 * rows['false'].mean():.1f} against {100 * rows['false_by_weight'].mean():.1f} %"
             name = f"{question}: fewer are false than among as many of largest weight"
             yield make_claim(name, None, text, rows["false"].mean() < rows["false_by_weight"].mean())
