@@ -45,7 +45,7 @@ def test_copies_repeat_and_partners_do_not():
 @pytest.mark.slow
 def test_significance_in_small(tmp_path):
     table = significance.run(repetitions=2, scenarios=("drift", "random classes", "nothing"))
-    assert len(table) == 2 * 3 * 2
+    assert len(table) == (2 + 2 + 4 * 2) * 2
     claims = list_claims("significance", table)
     assert len(claims) == 5
     assert not any("nan" in claim["ours"] for claim in claims)

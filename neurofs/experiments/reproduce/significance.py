@@ -128,9 +128,8 @@ def claims(table: pd.DataFrame) -> Iterator[Claim]:
         rows = choose(rates, question=question)
         if len(rows):
             worst = rows.loc[rows["false"].idxmax()]
-            text = (
-                f"at most {100 * worst['false']:.1f} % ({worst['scenario']}), mean {100 * rows['false'].mean():.1f} %"
-            )
+            most = f"{100 * worst['false']:.1f} ± {100 * worst['error']:.1f} %".replace(" ± nan", "")
+            text = f"at most {most} ({worst['scenario']}), mean {100 * rows['false'].mean():.1f} %"
             name = f"{question}: at most {100 * Q:g} % of the channels reported are false, in every scenario"
             beyond = rows["false"] - 2 * rows["error"].fillna(0.0) > Q
             yield make_claim(f"{name} (but for two standard errors)", None, text, not beyond.any())
