@@ -131,7 +131,7 @@ _CAPTIONS = {
     ),
     "encoding": Caption(
         "Encoding profiles of tuned channels",
-        "One row per channel: R² of its counts at each lag, regressed on {target}, without slow time; black is the "
+        "One row per channel: R² of its counts at each lag, regressed on {target}, without slow time; darkest is the "
         "largest of the row. The dot is the peak, the line its {level} % interval, from parts of the session drawn "
         "anew. Read as: a peak at 100 ms with a short line says that the spikes of this channel precede what they tell "
         "by about 100 ms; a line across all lags says that the target is too slow, or the channel too weak, to "

@@ -118,7 +118,7 @@ def test_profiles_show_tuned_channels_by_their_peak():
     assert axes.lines[0].get_xdata().tolist() == [0, 0, 200, 200]
     encoding = comparison.weights["encoding"].values[[0, 4, 2, 6]]
     image = axes.images[0].get_array()[..., 3]
-    np.testing.assert_allclose(image, 0.6 * encoding / encoding.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(image, 0.4 * encoding / encoding.max(axis=1, keepdims=True))
     assert [row[:4] for row in picture.numbers.rows][2] == ("c2", 200.0, 0.0, 300.0)
     assert "90 % interval" in picture.caption.text
 

@@ -66,11 +66,11 @@ def _tabulate(shown: list[TestedChannel]) -> Table:
 
 
 def _plot_encoding(axes: Any, profiles: np.ndarray, lags: np.ndarray, channels: list[TestedChannel]) -> None:
-    """Draw one row per channel, black where its R² is largest, with a dot at the peak and a line for its interval."""
+    """Draw one row per channel, darkest where its R² is largest, with a dot at the peak and a line for its interval."""
     step, rows = lags[1] - lags[0], np.arange(len(channels))
     values = profiles / np.maximum(profiles.max(axis=1, keepdims=True), 1e-300)
     extent = (lags[0] - step / 2, lags[-1] + step / 2, len(channels) - 0.5, -0.5)
-    axes.imshow(0.6 * shade(values), aspect="auto", interpolation="nearest", extent=extent)
+    axes.imshow(0.4 * shade(values), aspect="auto", interpolation="nearest", extent=extent)
     peak, low, high = 1000 * np.array([[one.peak, one.peak_low, one.peak_high] for one in channels]).T
     axes.hlines(rows, low, high, color=VERMILION, lw=1.2)
     axes.plot(peak, rows, "o", color=VERMILION, ms=3.5)
