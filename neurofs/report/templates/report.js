@@ -283,6 +283,11 @@
   }
   all("[data-maps]").forEach(setUpMaps);
 
+  // On paper, all that is folded is open.
+  let opened = [];
+  addEventListener("beforeprint", () => { opened = all("details:not([open])"); opened.forEach((fold) => { fold.open = true; }); });
+  addEventListener("afterprint", () => { opened.forEach((fold) => { fold.open = false; }); });
+
   // ------------------------------------------------------------------ traces
 
   function setUpTraces(root) {
