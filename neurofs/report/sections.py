@@ -30,6 +30,8 @@ from neurofs.report.figures.scores import (
     draw_wins,
 )
 from neurofs.report.figures.session import draw_plane, draw_raster, draw_rates, draw_traces, draw_trials
+from neurofs.report.figures.time_course import draw_time_course
+from neurofs.report.figures.tuning import draw_tuning
 from neurofs.report.methods_text import write_bibtex, write_methods
 from neurofs.report.palette import find_key
 from neurofs.report.pictures import Picture, Table
@@ -57,6 +59,8 @@ PICTURES: tuple[Callable[[Comparison], Picture | None], ...] = (
     draw_rates,
     draw_trials,
     draw_raster,
+    draw_tuning,
+    draw_time_course,
 )
 """All figures, in the order of the report."""
 
@@ -148,6 +152,8 @@ def _decoded(comparison: Comparison, draw: Draw) -> Iterator[Block]:
         yield _picture(draw_plane(comparison), draw, "") | {"static": True}
     else:
         yield _note("There is no path in the plane: the target has not two outputs.", missing=True)
+    missing = "No course of the error within a trial: too few trials share the same bins of time."
+    yield _picture(draw_time_course(comparison), draw, missing)
 
 
 def _tabulate_coverage(found: Sequence[Coverage]) -> Table:
@@ -271,6 +277,7 @@ def _channels(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     yield _picture(
         draw_positions(comparison), draw, "No map of the array: the file does not say where the channels are."
     )
+    yield _picture(draw_tuning(comparison), draw, "No tuning: it is not known for the channels of this run.")
 
 
 def _explain_tests(tests: ChannelTests, session: SessionFacts) -> str:

@@ -66,7 +66,7 @@ def _tabulate(shown: list[TestedChannel]) -> Table:
 
 
 def _plot_encoding(axes: Any, profiles: np.ndarray, lags: np.ndarray, channels: list[TestedChannel]) -> None:
-    """Draw one row per channel, black where its R² is largest, with a dot at the peak and a line for its interval."""
+    """Draw one row per channel, shaded by its R², with a dot at the peak and a line for its interval."""
     step, rows = lags[1] - lags[0], np.arange(len(channels))
     values = profiles / np.maximum(profiles.max(axis=1, keepdims=True), 1e-300)
     extent = (lags[0] - step / 2, lags[-1] + step / 2, len(channels) - 0.5, -0.5)
@@ -76,4 +76,4 @@ def _plot_encoding(axes: Any, profiles: np.ndarray, lags: np.ndarray, channels: 
     axes.plot(peak, rows, "o", color=VERMILION, ms=3.5)
     every = max(1, -(-len(channels) // 40))
     axes.set_yticks(rows[::every], [printable(one.channel)[:8] for one in channels[::every]], fontsize=6.5)
-    axes.set(xlabel="lag: spikes precede the movement by (ms)", ylabel="tuned channel")
+    axes.set(xlabel="lag: spikes precede the target by (ms)", ylabel="tuned channel")
