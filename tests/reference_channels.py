@@ -1,4 +1,4 @@
-"""Slow twins of `comparison.significance` and `comparison.tuning`: explicit projections, shifts and sums. NumPy only."""
+"""Slow twins of `comparison.significance` and `comparison.tuning`: explicit projections, shifts, sums. NumPy only."""
 
 import numpy as np
 
