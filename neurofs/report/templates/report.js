@@ -18,8 +18,10 @@
   let waiting = 0;
   addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(redrawAll, 60); });
 
+  let sharpness = 0;   // pixels per CSS pixel at least; more for files
+  const sharp = () => Math.max(sharpness, devicePixelRatio || 1);
   function prepare(canvas, width, height) {
-    const scale = devicePixelRatio || 1;
+    const scale = sharp();
     canvas.width = Math.round(width * scale);
     canvas.height = Math.round(height * scale);
     canvas.style.width = width + "px";
@@ -591,8 +593,9 @@
   function stackCanvases(figure) {   // what is shown now, one below the other, in the colors of light pages
     const root = document.documentElement.style;
     light.forEach((value, name) => root.setProperty(name, value));
+    sharpness = 2;
     redrawAll();
-    const scale = devicePixelRatio || 1, out = document.createElement("canvas"), pen = out.getContext("2d");
+    const scale = sharp(), out = document.createElement("canvas"), pen = out.getContext("2d");
     const shown = all("canvas", figure).filter((c) => c.checkVisibility() && c.width > 1);
     const titleOf = (c) => { const h = c.previousElementSibling || (c.closest(".map") || c).querySelector("h3"); return h && h.tagName === "H3" ? h.textContent : ""; };
     const keys = all("p.legend > span", figure).filter((key) => key.querySelector(".swatch"));
@@ -613,6 +616,7 @@
       y += canvas.height + 30 * scale;
     }
     light.forEach((_, name) => root.removeProperty(name));
+    sharpness = 0;
     redrawAll();
     return out;
   }
