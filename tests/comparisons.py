@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from neurofs.comparison.comparison import SCORE_COLUMNS, Comparison
+from neurofs.comparison.names import name_method
 from neurofs.comparison.scores import SCORES
 from neurofs.comparison.summary import Estimate, Summary
 from neurofs.ground.config import RunOptions
@@ -371,6 +372,7 @@ def _method(table: pd.DataFrame, name: str) -> dict[str, Any]:
     pooled = {name: _estimate(table[name]) for name in SCORES}
     return {
         "method": name,
+        "label": name_method(name),
         "selector": first["selector"],
         "decoder": first["decoder"],
         "weighted": float(table["weighted"].mean()),
@@ -414,7 +416,8 @@ def _headline(methods, score, reference, main) -> dict[str, Any]:
         "all": number("all features", "all" if "all" in by_name else None),
         "rival": number("best rival", rivals[0] if rivals else None),
     }
-    return {"sentences": ["The movement can be decoded."], "numbers": numbers}
+    said = {"how_well": ["The movement can be decoded."], "which": ["All channels matter."], "believe": ["It is true."]}
+    return said | {"numbers": numbers}
 
 
 def _test(method, outputs, config) -> dict[str, Any]:

@@ -11,7 +11,9 @@ import xarray as xr
 from neurofs.comparison.chance import describe_chance
 from neurofs.comparison.channel_summary import ChannelTests
 from neurofs.comparison.coverage import describe_coverage
+from neurofs.comparison.field_scores import score_in_field
 from neurofs.comparison.headline import write_headline
+from neurofs.comparison.names import name_method
 from neurofs.comparison.problem import KERNEL, SPARSE, Problem
 from neurofs.comparison.scores import RANGES, SCORES, find_variance
 from neurofs.comparison.stats import (
@@ -69,7 +71,7 @@ def summarize(
 ) -> Summary:
     """Return the summary of a comparison."""
     digest = _Digest(problem, scores)
-    methods = digest.rank_methods()
+    methods = [digest.score_in_field(method, predictions) for method in digest.rank_methods()]
     chance = list(describe_chance(problem, predictions, methods, digest.main, tensor.attrs["bin_width"]))
     findings = Findings(
         score=digest.score,
@@ -117,6 +119,15 @@ class _Digest:
         groups = self.chosen.groupby("method", sort=False)
         return sorted((self._describe_method(str(m), rows) for m, rows in groups), key=self._place)
 
+    def score_in_field(self, method: MethodScores, predictions: xr.Dataset) -> MethodScores:
+        """Return a method with its score in the measure of the field, if the target has one."""
+        found = pd.Series(score_in_field(self.problem, predictions, method.method), dtype=float)
+        if found.empty:
+            return method
+        least, most = RANGES["accuracy"] if self.problem.classes else (0.0, 180.0)
+        by_place = found.rename_axis(["repeat", "fold"]).groupby(self.place).mean()
+        return method.model_copy(update={"in_field": estimate(by_place, self.ratio, least, most)})
+
     def _place(self, method: MethodScores) -> float:
         mean = method.pooled.of(self.score).mean
         return math.inf if mean is None else -mean
@@ -125,6 +136,7 @@ class _Digest:
         outputs = rows.groupby("output", sort=False)
         return MethodScores(
             method=method,
+            label=name_method(method),
             selector=rows["selector"].iloc[0],
             decoder=" / ".join(rows["decoder"].value_counts().index),
             weighted=rows["weighted"].mean(),

@@ -40,14 +40,14 @@ N_SHIFTS = 300  # for tuned channels
 N_SHIFTS_ADDS, FEWEST_SHIFTS = 60, 20  # for channels that add something, up to 100 channels and with very many
 MOST_WINDOWS = 10  # sums of neighboring lags of a channel
 MOST_WINDOWS_ADDS = 4
-MOST_FEATURES = 2000  # of all channels together
+MOST_FEATURES = 1200  # of all channels together, for *adds*
 ROWS_PER_FEATURE = 4  # at least
 TRIALS_PER_COSINE = 4
 RIDGE = 1e-6  # added to the Gram matrix of windows of length 1
 REDUNDANT = 1e-3  # share of a window's variance that the other channels leave, below which it is nothing
 N_BOOTSTRAP, N_BLOCKS = 200, 40
 ENDS = (0.05, 0.95)  # of the interval of the peak
-AT_ONCE = 20_000_000  # numbers in memory
+AT_ONCE = 10_000_000  # numbers in memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,10 +250,10 @@ def _answer(strength: np.ndarray, shifts: Shifts) -> Answer:
 
 def iterate_windows(samples: Samples, given: np.ndarray, most: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield some channels at a time, and what is left of at most so many sums of their lags, (channels, rows, sums)."""
-    at_once = max(1, AT_ONCE // (len(samples) * min(samples.n_lags, most)))
+    at_once = max(1, AT_ONCE // (len(samples) * samples.n_lags))
     for first in range(0, samples.n_channels, at_once):
         channels = np.arange(first, min(first + at_once, samples.n_channels))
-        sums = sum_lags(samples.unfold(channels).astype(np.float64), most)
+        sums = sum_lags(samples.unfold(channels), most)
         left = remove(given, sums.reshape(len(samples), -1)).reshape(sums.shape)
         yield channels, left.transpose(2, 0, 1)
 
@@ -310,11 +310,11 @@ def ask_adds(samples: Samples, targets: np.ndarray, given: np.ndarray, shifts: S
 def count_windows(samples: Samples) -> int:
     """Return how many sums of lags of each channel are compared for *adds*; 0 if there are too few rows.
 
-    >>> count_windows(Samples.from_counts(np.zeros((400, 50)), n_lags=10))
-    1
+    >>> [count_windows(Samples.from_counts(np.zeros((n, 50)), n_lags=10)) for n in (150, 300, 700, 5000)]
+    [0, 1, 3, 4]
     """
-    most = min(len(samples) // ROWS_PER_FEATURE, MOST_FEATURES)
-    return min(MOST_WINDOWS_ADDS, samples.n_lags, most // samples.n_channels)
+    n, most = samples.n_channels, max(1, MOST_FEATURES // samples.n_channels)
+    return min(MOST_WINDOWS_ADDS, samples.n_lags, most, len(samples) // ROWS_PER_FEATURE // n)
 
 
 class _Others:
@@ -344,6 +344,11 @@ class _Others:
         """Return V of one channel with its rows taken from elsewhere, (1 + shifts,)."""
         own = self._find_own(channel)
         targets = whiten(self.left + own @ (own.T @ self.targets)).astype(np.float32)
+        n_parts = min(len(rows), 1 + rows.size * self.n_windows // AT_ONCE)
+        parts = np.array_split(rows, n_parts)
+        return np.concatenate([self._compare_some(channel, part, own, targets) for part in parts])
+
+    def _compare_some(self, channel: int, rows: np.ndarray, own: np.ndarray, targets: np.ndarray) -> np.ndarray:
         moved = self.columns[:, self._places(channel)][rows]  # (shifts, rows, windows)
         flat = _lay_side_by_side(moved)
         told = (part.reshape(-1, len(rows), self.n_windows) for part in (self.basis.T @ flat, own.T @ flat))

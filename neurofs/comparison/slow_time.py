@@ -51,4 +51,4 @@ def sum_lags(X: np.ndarray, n_sums: int) -> np.ndarray:
     """
     n_lags = X.shape[1]
     n_sums = min(n_sums, n_lags)
-    return np.add.reduceat(X, np.arange(n_sums) * n_lags // n_sums, axis=1)
+    return np.add.reduceat(X, np.arange(n_sums) * n_lags // n_sums, axis=1, dtype=np.float64)

@@ -20,10 +20,22 @@ def list_selectors(comparison: Comparison) -> list[str]:
 
 
 def find_n(comparison: Comparison) -> int:
-    """Return the number of features to show first: the median of what the first selector chose."""
-    selectors = list_selectors(comparison)
+    """Return the number of features to show first: the median of what the first selector chose.
+
+    If that is more than a fifth of all, a fifth is shown: maps of nearly all features tell nothing apart.
+    """
+    selectors, weights = list_selectors(comparison), comparison.weights
     chosen = [m.n.median for m in comparison.summary.methods if m.method in selectors[:1]]
-    return max(1, chosen[0]) if chosen else 1
+    most = max(1, weights.sizes["channel"] * weights.sizes["lag"] // 5)
+    return min(most, max(1, chosen[0])) if chosen else 1
+
+
+def order_channels(comparison: Comparison) -> np.ndarray:
+    """Return the channels that are tuned or add something, then all others, each by weight of the first selector."""
+    selectors = list_selectors(comparison)
+    n = comparison.weights.sizes["channel"]
+    weight = weigh_channels(comparison, selectors[0]) if selectors else np.zeros(n)
+    return np.lexsort((np.arange(n), -np.nan_to_num(weight), ~find_reported(comparison)))
 
 
 def get_ranks(comparison: Comparison, selector: str) -> np.ndarray:

@@ -60,7 +60,9 @@ def test_tuned_is_the_slow_twin(by_trial, at_once, monkeypatch):
 
 
 @pytest.mark.parametrize("by_trial", [False, True])
-def test_adds_is_the_slow_twin(by_trial):
+@pytest.mark.parametrize("at_once", [significance.AT_ONCE, 1000])
+def test_adds_is_the_slow_twin(by_trial, at_once, monkeypatch):
+    monkeypatch.setattr(significance, "AT_ONCE", at_once)
     samples, targets, windows = _session()
     shifts, rows, given = _shift(len(samples), by_trial)
     basis, _ = significance._list_given(shifts.stretches, by_trial)

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.browser
 
 
 def save(page, name: str, kind: str, folder: Path) -> Path:
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     with page.expect_download() as download:
         page.locator(f"#figure-{name} button[data-file={kind}]").click()
     path = folder / download.value.suggested_filename
@@ -77,6 +78,7 @@ def test_interactive_figures_are_saved_as_shown_on_light_paper(report, open_page
 
 def test_buttons_are_small_and_named(report, open_page):
     page = open_page(report)
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     assert page.get_by_role("button", name="SVG: save Tuning of the channels").is_visible()
     boxes = [b.bounding_box() for b in page.locator(".files button").all() if b.is_visible()]
     assert len(boxes) > 20

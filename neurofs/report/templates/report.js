@@ -157,7 +157,7 @@
 
     const views = [];
     function addView(selector, kind) {
-      const box = make("div", undefined, role("maps"));
+      const box = make("div", undefined, role(kind === "weights" ? "maps" : "more"));
       box.className = kind === "weights" ? "map whole" : "map";
       const title = make("h3", "", box), hold = make("div", undefined, box);
       hold.className = "hold";
@@ -280,9 +280,15 @@
     if (selectors.length) addView(selectors[0], "weights");
     selectors.forEach((selector) => addView(selector, "top"));
     redraws.push(() => views.forEach((view) => draw(view)));
+    role("others").addEventListener("toggle", () => views.forEach((view) => draw(view)));
     update();
   }
   all("[data-maps]").forEach(setUpMaps);
+
+  // On paper, all that is folded is open.
+  let opened = [];
+  addEventListener("beforeprint", () => { opened = all("details:not([open])"); opened.forEach((fold) => { fold.open = true; }); });
+  addEventListener("afterprint", () => { opened.forEach((fold) => { fold.open = false; }); });
 
   // ------------------------------------------------------------------ traces
 
