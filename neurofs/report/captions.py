@@ -71,6 +71,34 @@ SHIFTED = {
 }
 """What is shifted, and which question that answers."""
 
+TUNING = {
+    "direction": "the direction of {name} in sectors of 45°, from samples in the upper half of speed or distance",
+    "angle": "{name} in sectors of 30°",
+    "value": "{name}, in eighths of the samples",
+    "classes": "each class of {name}",
+}
+"""What rates are held against, by kind of target."""
+
+COURSES = {
+    "values": {
+        "what": "RMSE",
+        "reference": "SD of the truth",
+        "good": "where the error lies well below it, decoding tells trials apart at this moment; where the two meet, "
+        "knowing the usual course of a trial is as good",
+        "meaning": "Root mean squared error over trials",
+        "other": "the standard deviation of the true values over trials at the same moment",
+    },
+    "classes": {
+        "what": "accuracy",
+        "reference": "most frequent class",
+        "good": "where the accuracy lies well above it, decoding tells classes apart at this moment",
+        "meaning": "Share of trials whose class is right",
+        "other": "what always naming the most frequent class gives",
+    },
+    "few": {"text": " The line is dotted where less than half of these trials take part."},
+}
+"""Words of the course of the error within a trial, for values and for classes."""
+
 MAP = (
     "Channels are in order of contribution; the bottom row is the bin of the target itself, higher rows are spikes "
     "that "
@@ -116,7 +144,7 @@ _CAPTIONS = {
     "lags": Caption(
         "Lag profile",
         "Weight summed over channels, as a share of all weight, mean over folds and outputs. A peak says "
-        "how long before the movement the spikes tell most: in motor cortex some 50 to 200 ms. The dashed "
+        "by how much the spikes precede what they tell most of; at negative lags they follow it. The dashed "
         "line is what equal weights give; a profile that follows it has found no preferred lag. A rise "
         "toward the longest lag is a reason to try more lags.",
     ),
@@ -144,7 +172,7 @@ _CAPTIONS = {
         "that "
         "no sum of channels tells. Rings: pairs that are found, {found}; dots: echoes, which repeat a "
         "pair that is found, since a channel hears spikes of one of the two. Read as: the two rings of a pair say that "
-        "what one of these channels means for the movement depends on the other. Of the pairs found, at most {rate} % "
+        "what one of these channels means for the target depends on the other. Of the pairs found, at most {rate} % "
         "are expected to be false; shades without a ring are chance.",
     ),
     "unique": Caption(
@@ -187,12 +215,24 @@ _CAPTIONS = {
         "The dashed line is the window of one sample, {window} s: trials shorter than that give no "
         "sample. A few trials much longer than the rest are worth a look; the animal may have paused.",
     ),
+    "tuning": Caption(
+        "Tuning of the channels with the largest weight",
+        "Mean rate of {n} against {against}, each at the lag (by which the spikes precede the target) where its counts "
+        "go best with the target. Bars are standard errors over {of}; the dashed line is the mean of all samples "
+        "drawn. Read as: a channel whose rate stays near its dashed line is not tuned to this, and owes its weight to "
+        "something else.",
+    ),
+    "time-course": Caption(
+        "Decoding by time in the trial",
+        "{meaning} of {method}, at test samples of the first repeat, against the time since the trial began ({n}); "
+        "the gray line is {other}. Read as: {good}. The first bins of a trial are missing where no window of "
+        "lags fits before them.{few}",
+    ),
     "raster": Caption(
-        "Spikes around movement onset",
-        "Spikes of the {n} channels with the largest weight; one row per trial, {rows}. Time 0: {alignment}. A "
-        "tuned channel changes its rate before or after 0, and changes it differently between conditions; a "
-        "channel that looks the same everywhere owes its weight to something else, such as pairing with another "
-        "channel. Blank stretches lie outside the trial.",
+        "Spikes around {event}",
+        "Spikes of the {n} channels with the largest weight; one row per {row}, {rows}. Time 0: {alignment}. A "
+        "tuned channel changes its rate before or after 0{conditions}; a channel that looks the same everywhere owes "
+        "its weight to something else, such as pairing with another channel. Blank stretches {blank}.",
     ),
     "all-wins": Caption(
         "Winning percentages over all sessions",

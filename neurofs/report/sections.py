@@ -30,6 +30,8 @@ from neurofs.report.figures.scores import (
     draw_wins,
 )
 from neurofs.report.figures.session import draw_plane, draw_raster, draw_rates, draw_traces, draw_trials
+from neurofs.report.figures.time_course import draw_time_course
+from neurofs.report.figures.tuning import draw_tuning
 from neurofs.report.methods_text import write_bibtex, write_methods
 from neurofs.report.palette import find_key
 from neurofs.report.pictures import Picture, Table
@@ -57,6 +59,8 @@ PICTURES: tuple[Callable[[Comparison], Picture | None], ...] = (
     draw_rates,
     draw_trials,
     draw_raster,
+    draw_tuning,
+    draw_time_course,
 )
 """All figures, in the order of the report."""
 
@@ -153,6 +157,9 @@ def _decoded(comparison: Comparison, draw: Draw) -> Iterator[Block]:
         yield _picture(draw_plane(comparison), draw, "") | {"static": True}
     if comparison.summary.score == "accuracy":
         yield _picture(draw_confusion(comparison), draw, "No confusion matrix.")
+    course = draw_time_course(comparison)
+    if course is not None:
+        yield _fold("Decoding by time in the trial", [_picture(course, draw, "")])
 
 
 def _tabulate_coverage(found: Sequence[Coverage]) -> Table:
@@ -246,6 +253,8 @@ def _channels(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     more = [_picture(draw_lags(comparison), draw, missing), _picture(draw_positions(comparison), draw, where)]
     yield _fold("Weight by lag, and by place on the array", more)
     yield _fold("Where the selected features come from, and how stable they are", _selection(comparison, draw))
+    missing = "No tuning: it is not known for the channels of this run."
+    yield _fold("Tuning of the channels with the largest weight", [_picture(draw_tuning(comparison), draw, missing)])
 
 
 def _list_channels(comparison: Comparison) -> Iterator[Block]:

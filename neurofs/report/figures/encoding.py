@@ -110,7 +110,7 @@ def _tabulate(shown: list[TestedChannel]) -> Table:
 
 
 def _plot_encoding(axes: Any, profiles: np.ndarray, lags: np.ndarray, channels: list[TestedChannel]) -> None:
-    """Draw one row per channel, black where its R² is largest, with a dot at the peak and a line for its interval."""
+    """Draw one row per channel, shaded by its R², with a dot at the peak and a line for its interval."""
     step, rows = lags[1] - lags[0], np.arange(len(channels))
     values = profiles / np.maximum(profiles.max(axis=1, keepdims=True), 1e-300)
     extent = (lags[0] - step / 2, lags[-1] + step / 2, len(channels) - 0.5, -0.5)
