@@ -4,13 +4,15 @@ from pathlib import Path
 
 import click
 
+from neurofs.commands.options import read_list
+
 
 @click.command("bench")
 @click.argument("names", nargs=-1)
 @click.option("--league", is_flag=True, help="Decode the recordings of ../shared/data with every decoder.")
-@click.option("--recording", "recordings", multiple=True, help="League: only this recording.")
+@click.option("--recording", "recordings", multiple=True, callback=read_list, help="League: only this recording.")
 @click.option("--jobs", default=1, show_default=True, help="League: folds decoded at the same time.")
-@click.option("--row", "rows", multiple=True, help="League: only this decoder.")
+@click.option("--row", "rows", multiple=True, callback=read_list, help="League: only this decoder.")
 @click.option("--out", type=click.Path(path_type=Path), help="League: also write all scores to this CSV file.")
 def bench_command(
     names: tuple[str, ...],

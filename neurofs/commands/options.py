@@ -42,7 +42,8 @@ def make_option(key: str, field: Any) -> click.Option:
     if kind is click.BOOL:
         return click.Option([f"{flag}/--no-{flag[2:]}"], default=None, help=field.description)
     nargs = 2 if key == "period" else 1
-    return click.Option([flag], type=kind, multiple=multiple, nargs=nargs, default=None, help=field.description)
+    split = read_list if multiple else None
+    return click.Option([flag], type=kind, multiple=multiple, nargs=nargs, callback=split, help=field.description)
 
 
 def option_type(annotation: Any) -> tuple[Any, bool]:
@@ -54,8 +55,19 @@ def option_type(annotation: Any) -> tuple[Any, bool]:
         kinds = [a for a in arguments if a is not type(None)]
         return option_type(kinds[0]) if len(kinds) == 1 else (click.STRING, False)
     if origin is tuple:
-        return {int: click.INT}.get(arguments[0], click.STRING), len(arguments) == 2 and arguments[1] is ...
+        return click.STRING, len(arguments) == 2 and arguments[1] is ...
     return {bool: click.BOOL, int: click.INT, float: click.FLOAT}.get(annotation, click.STRING), False
+
+
+def read_list(ctx: click.Context | None, option: click.Parameter | None, texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of an option that was given several times, or with commas between names.
+
+    >>> read_list(None, None, ("rgs,sks", "relieff"))
+    ('rgs', 'sks', 'relieff')
+    """
+    from neurofs.ground.config import split_names
+
+    return tuple(name for text in texts for name in split_names(text))
 
 
 def read_given(given: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from neurofs.commands.options import json_option
+from neurofs.commands.options import json_option, read_list
 
 MEASURES = ["corrcoef", "infogain", "sks", "rrelieff", "rgs"]
 
@@ -14,7 +14,7 @@ MEASURES = ["corrcoef", "infogain", "sks", "rrelieff", "rgs"]
 @click.command("transfer")
 @click.argument("train", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--to", "new", required=True, type=click.Path(path_type=Path), help="The new session.")
-@click.option("--target", multiple=True, help="Behavior series: NAME, NAME:COLUMN or NAME.velocity.")
+@click.option("--target", multiple=True, callback=read_list, help="Behavior series: NAME, NAME:COLUMN or NAME.velocity.")
 @click.option("--bin-width", type=float, default=0.1, show_default=True, help="Width of a bin, in seconds.")
 @click.option("--n-lags", type=int, default=10, show_default=True, help="Bins before and with the target's own.")
 @click.option(
