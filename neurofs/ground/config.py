@@ -137,7 +137,11 @@ class SessionOptions(LoadOptions, TensorOptions):
 class CompareOptions(Options):
     """How selectors and decoders are compared."""
 
-    selectors: NameList = Field((), description="Selectors to compare, the first against all others: rgs,sks,corrcoef.")
+    selectors: NameList = Field(
+        (),
+        description="Selectors to compare, the first against all others; rgs,sks,infogain,corrcoef by default, for "
+        "classes rgs,simba,relieff,infogain.",
+    )
     decoders: NameList = Field(
         ("auto",),
         description="Decoders on the selected features, beside knn: auto (the best for each selector, "
