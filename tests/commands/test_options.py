@@ -30,9 +30,10 @@ def options_of(name):
 
 
 def help_of(name):
-    """All of a command's help, without line breaks."""
+    """All of a command's help, without line breaks, which may follow a hyphen."""
     rare = any("--help-all" in option.opts for option in options_of(name))
-    return " ".join(run(name, "--help-all" if rare else "--help").stdout.split())
+    text = " ".join(run(name, "--help-all" if rare else "--help").stdout.split())
+    return re.sub(r"(?<=\w)- (?=\w)", "-", text)
 
 
 @pytest.mark.parametrize("name", main.commands)
