@@ -1,6 +1,5 @@
 """``neurofs decode``: a cross-validated comparison and its report, for one session or several."""
 
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -9,24 +8,32 @@ from typing import Any
 import click
 
 from neurofs.commands.batch import run_sessions
-from neurofs.commands.options import RunCommand, jobs_option, json_option, read_given, read_settings
-from neurofs.ground.errors import printable
+from neurofs.commands.help import HOW, Option
+from neurofs.commands.options import RunCommand, jobs_option, out_option, read_given, read_settings
+from neurofs.commands.output import current_output
+from neurofs.ground.errors import MAX_MESSAGE, printable
 
 
 @click.command("decode", cls=RunCommand)
 @click.argument("sessions", nargs=-1, type=click.Path(path_type=Path), metavar="[SESSION]...")
-@click.option("--out", type=click.Path(path_type=Path), help="Run folder; reports/NAME by default.")
+@out_option("Run folder; reports/NAME by default.")
 @jobs_option
 @click.option("--fresh", is_flag=True, help="Do all tasks again, also those done by an earlier run.")
-@json_option
-@click.option("--set", "settings", multiple=True, metavar="SELECTOR.NAME=VALUE", help="A setting of a selector.")
+@click.option(
+    "--set",
+    "settings",
+    cls=Option,
+    group=HOW,
+    multiple=True,
+    metavar="SELECTOR.NAME=VALUE",
+    help="A setting of a selector, such as rgs.n_epochs=5; may be repeated.",
+)
 @click.option("--file", hidden=True, expose_value=False)
 def decode_command(
     sessions: tuple[Path, ...],
     out: Path | None,
     jobs: int | None,
     fresh: bool,
-    as_json: bool,
     settings: tuple[str, ...],
     **given: Any,
 ) -> None:
@@ -40,7 +47,7 @@ def decode_command(
     Examples:
       neurofs decode
       neurofs decode session.nwb --target hand_velocity --out reports/day1
-      neurofs decode session.nwb --target direction --selectors simba,relieff
+      neurofs decode session.nwb --target direction --selectors simba,relieff --decoders svm
       neurofs decode session.nwb --target hand_velocity --set rgs.n_epochs=5 --n-repeats 5
       neurofs decode reports/day1/run.toml --out reports/day1-again
     """
@@ -52,40 +59,52 @@ def decode_command(
     base = out or Path("reports")
     placed = place_sessions(runs, base)
     if len(runs) > 1:
-        _decode_many(placed, base, jobs, fresh, as_json)
+        _decode_many(placed, base, jobs, fresh)
     else:
-        _decode_one(runs[0], out or placed[0].folder, jobs, fresh, as_json)
+        _decode_one(runs[0], out or placed[0].folder, jobs, fresh)
 
 
-def _decode_one(options: Any, folder: Path, jobs: int | None, fresh: bool, as_json: bool) -> None:
+def _decode_one(options: Any, folder: Path, jobs: int | None, fresh: bool) -> None:
     from neurofs.running.executors import make_executor
     from neurofs.running.progress import open_progress
     from neurofs.running.session import decode
 
-    command = shlex.join(["neurofs", *sys.argv[1:]])
+    command, output = shlex.join(["neurofs", *sys.argv[1:]]), current_output()
     try:
-        with open_progress(name=printable(folder.name)) as view:
+        with open_progress(None, printable(folder.name), output.quiet, output.verbose) as view:
             comparison = decode(options, folder, make_executor(jobs), view.count_tasks, command, fresh)
     except KeyboardInterrupt:
         again = shlex.join(["neurofs", "decode", str(folder / "run.toml"), "--out", str(folder)])
         click.echo(f"\nneurofs: what is finished is kept; go on with\n  {again}", err=True)
         raise
-    click.echo(json.dumps(comparison.summary.to_json(), indent=1) if as_json else _render(comparison, folder))
+    _tell_details(comparison)
+    report = folder / "report.html"
+    output.show(comparison.summary.to_json, lambda: _render(comparison, folder), report, indent=1)
 
 
-def _decode_many(sessions: Any, out: Path, jobs: int | None, fresh: bool, as_json: bool) -> None:
+def _decode_many(sessions: Any, out: Path, jobs: int | None, fresh: bool) -> None:
     from neurofs.comparison.comparison import read
     from neurofs.running.executors import make_executor
 
     outcome = run_sessions(sessions, out, make_executor(jobs), fresh=fresh, owns_folder=False)
     found = {state.session.folder: read(state.session.folder) for state in outcome.done}
-    if as_json:
-        click.echo(json.dumps({str(folder): c.summary.to_json() for folder, c in found.items()}, indent=1))
-    else:
-        parts = [_render(comparison, folder) for folder, comparison in found.items()]
-        click.echo("\n\n".join([*parts, outcome.render()]))
+    for comparison in found.values():
+        _tell_details(comparison)
+    current_output().show(
+        lambda: {str(folder): c.summary.to_json() for folder, c in found.items()},
+        lambda: "\n\n".join([*(_render(c, folder) for folder, c in found.items()), outcome.render()]),
+        out / "index.html",
+        indent=1,
+    )
     if outcome.failed:
         sys.exit(1)
+
+
+def _tell_details(comparison: Any) -> None:
+    """Say, if asked for, how the file was read and what was done to it."""
+    session = comparison.summary.session
+    for note in session.notes:
+        current_output().detail(f"{printable(session.name)}: {printable(note, MAX_MESSAGE)}")
 
 
 def _render(comparison: Any, folder: Path) -> str:

@@ -6,6 +6,7 @@ with the nearest known name.
 """
 
 import difflib
+import re
 import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -16,19 +17,57 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from neurofs.ground.errors import InputError, UsageError, printable, quoted
 
-Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+
+def split_names(text: str) -> tuple[str, ...]:
+    r"""Return the names in a text, which commas separate; a comma of a name's own has a backslash before it.
+
+    >>> split_names(r"hand_velocity, yaw\,left")
+    ('hand_velocity', 'yaw,left')
+    """
+    names = (part.strip().replace("\\,", ",") for part in re.split(r"(?<!\\),", text))
+    return tuple(name for name in names if name)
 
 
-def _split_names(value: Any) -> Any:
+def join_names(names: Collection[str]) -> str:
+    r"""Return names as one text that `split_names` takes apart again.
+
+    >>> print(join_names(["hand_velocity", "yaw,left"]))
+    hand_velocity,yaw\,left
+    """
+    return ",".join(name.replace(",", "\\,") for name in names)
+
+
+def _split_text(value: Any) -> Any:
+    """Return the names of one text; a list is taken as it is."""
+    return split_names(value) if isinstance(value, str) else value
+
+
+def _split_all(value: Any) -> Any:
     """Return names from one text, a list, or texts with commas between names."""
     texts = (value,) if isinstance(value, str) else value
     if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
         return value
-    return tuple(name.strip() for text in texts for name in text.split(",") if name.strip())
+    return tuple(name for text in texts for name in split_names(text))
 
 
-NameList = Annotated[tuple[str, ...], BeforeValidator(_split_names)]
-"""Names that have no commas of their own, which may therefore separate them."""
+def _split_numbers(value: Any) -> Any:
+    """Return the numbers of one text, of one number, or of a list of either."""
+    parts = value if isinstance(value, list | tuple) else (value,) if isinstance(value, int | str) else None
+    if parts is None:
+        return value
+    return tuple(number for part in parts for number in (split_names(part) if isinstance(part, str) else (part,)))
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_split_text)]
+"""Names from files. A list is taken as it is, since such names may have commas."""
+
+NameList = Annotated[tuple[str, ...], BeforeValidator(_split_all)]
+"""Names that have no commas of their own, which separate them in lists, too."""
+
+Numbers = Annotated[tuple[int, ...], BeforeValidator(_split_numbers)]
+
+RENAMED = {"decoder": "decoders"}
+"""Keys of earlier versions, and what they are called now."""
 
 
 class Options(BaseModel):
@@ -98,8 +137,12 @@ class SessionOptions(LoadOptions, TensorOptions):
 class CompareOptions(Options):
     """How selectors and decoders are compared."""
 
-    selectors: NameList = Field((), description="Selectors to compare, the first against all others: rgs,sks,corrcoef.")
-    decoder: NameList = Field(
+    selectors: NameList = Field(
+        (),
+        description="Selectors to compare, the first against all others; rgs,sks,infogain,corrcoef by default, for "
+        "classes rgs,simba,relieff,infogain.",
+    )
+    decoders: NameList = Field(
         ("auto",),
         description="Decoders on the selected features, beside knn: auto (the best for each selector, "
         "on an inner split), knn, local-linear, kernel-ridge, average, ridge, wiener-cascade, kalman, svr, "
@@ -116,7 +159,7 @@ class CompareOptions(Options):
     )
     n_splits: int = Field(5, ge=2, le=100, description="Folds of the cross-validation.")
     n_repeats: int = Field(1, ge=1, le=1000, description="Repeats with shifted borders (permuted: another order).")
-    sizes: tuple[int, ...] = Field((), description="Numbers of features to try; 30 from 1 to all by default.")
+    sizes: Numbers = Field((), description="Numbers of features to try; 30 from 1 to all by default.")
     n_neighbors: int | Literal["auto"] = Field(
         "auto", description="Neighbors of soft kNN; auto chooses on an inner split."
     )
@@ -158,6 +201,8 @@ def make_options(kind: type[T], values: Mapping[str, Any], where: str = "options
 
 
 def _nearest(key: str, kind: type[Options]) -> str:
+    if key in RENAMED:
+        return f"; it is called {RENAMED[key]} now"
     near = difflib.get_close_matches(str(key), kind.model_fields, n=1)
     return f"; did you mean {near[0]}?" if near else f". Known: {', '.join(kind.model_fields)}"
 

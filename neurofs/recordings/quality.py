@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from neurofs.ground.config import LoadOptions, given_options, render_toml
+from neurofs.ground.config import LoadOptions, given_options, join_names, render_toml
 from neurofs.ground.errors import printable
 from neurofs.recordings.readers import load
 from neurofs.recordings.readers.variables import listed
@@ -267,8 +267,9 @@ def _as_option(key: str, value: Any) -> list[str]:
     flag = key.replace("_", "-")
     if isinstance(value, bool):
         return [f"--{flag}"] if value else [f"--no-{flag}"]
-    values = value if isinstance(value, list | tuple) else [value]
-    return [word for v in values for word in (f"--{flag}", str(v))]
+    if isinstance(value, list | tuple):
+        return [f"--{flag}", join_names([str(v) for v in value])]
+    return [f"--{flag}", str(value)]
 
 
 # For people
