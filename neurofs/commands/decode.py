@@ -65,7 +65,8 @@ def _decode_one(options: Any, folder: Path, jobs: int | None, fresh: bool, as_js
     command = shlex.join(["neurofs", *sys.argv[1:]])
     try:
         with open_progress(name=printable(folder.name)) as view:
-            comparison = decode(options, folder, make_executor(jobs), view.count_tasks, command, fresh)
+            say = None if as_json else view.note
+            comparison = decode(options, folder, make_executor(jobs), view.count_tasks, command, fresh, say)
     except KeyboardInterrupt:
         again = shlex.join(["neurofs", "decode", str(folder / "run.toml"), "--out", str(folder)])
         click.echo(f"\nneurofs: what is finished is kept; go on with\n  {again}", err=True)
@@ -90,7 +91,9 @@ def _decode_many(sessions: Any, out: Path, jobs: int | None, fresh: bool, as_jso
 
 def _render(comparison: Any, folder: Path) -> str:
     """Return the summary of one session for people."""
+    from neurofs.comparison.amount import describe_amount
     from neurofs.comparison.headline import render_summary
 
-    name = printable(comparison.summary.session.name)
-    return f"{name}\n\n{render_summary(comparison.summary)}\n\nreport: {folder / 'report.html'}"
+    facts = comparison.summary.session
+    head = f"{printable(facts.name)}: {describe_amount(facts)}"
+    return f"{head}\n\n{render_summary(comparison.summary)}\n\nreport: {folder / 'report.html'}"

@@ -9,7 +9,8 @@ import difflib
 import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_origin
 
 import tomli_w
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -78,8 +79,12 @@ class TensorOptions(Options):
     """How a recording becomes a channel × lag tensor."""
 
     target: Names = Field((), description="Behavior series to decode: NAME, NAME:COLUMN or NAME.velocity.")
-    bin_width: float = Field(0.1, gt=0, description="Width of a bin, in seconds.")
-    n_lags: int = Field(10, ge=1, le=1000, description="Number of bins before (and with) the target's own.")
+    bin_width: Annotated[float, Field(gt=0)] | Literal["auto"] = Field(
+        "auto", description="Width of a bin, in seconds; auto is 0.1, or near it a multiple of stored bins."
+    )
+    n_lags: Annotated[int, Field(ge=1, le=1000)] | Literal["auto"] = Field(
+        "auto", description="Number of bins before (and with) the target's own; auto is 10, and less in short trials."
+    )
     lead: float = Field(0.0, description="Predict this many seconds ahead (negative: behind).")
     step: float | None = Field(None, gt=0, description="Seconds between samples; one bin by default.")
     sqrt: bool = Field(False, description="Take the square root of counts.")
@@ -153,8 +158,13 @@ def make_options(kind: type[T], values: Mapping[str, Any], where: str = "options
         return kind.model_validate(dict(values))
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
+        key = ".".join(str(part) for part in _place_of(kind, first["loc"]))
         raise UsageError(f"{where}: {key}: {first['msg']}; found {quoted(first['input'])}") from None
+
+
+def _place_of(kind: type[Options], place: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return where a value stands, without the alternatives that were tried for it."""
+    return place[:1] if get_origin(kind.model_fields[place[0]].annotation) in (Union, UnionType) else place
 
 
 def _nearest(key: str, kind: type[Options]) -> str:
@@ -177,7 +187,7 @@ def select_options(kind: type[T], options: Options) -> T:
 def given_options(options: Options) -> dict[str, Any]:
     """Return the options that differ from their defaults.
 
-    >>> given_options(TensorOptions(target=("hand",), n_lags=10))
+    >>> given_options(TensorOptions(target=("hand",), n_lags="auto"))
     {'target': ('hand',)}
     """
     plain = type(options)()
