@@ -24,6 +24,7 @@ from neurofs.ground.files import remove_parts
 from neurofs.pipeline import Prepared, finish, prepare
 from neurofs.recordings.demo import demo_path
 from neurofs.recordings.window import explain_window
+from neurofs.running.earlier import check_settings
 from neurofs.running.events import write_log
 from neurofs.running.executors import Executor, Serial
 from neurofs.running.forks import peak_memory
@@ -55,11 +56,13 @@ def decode(
     progress: CountTasks | None = None,
     command: str = "",
     fresh: bool = False,
+    overwrite: bool = False,
     say: Callable[[str], None] | None = None,
 ) -> Comparison:
     """Compare on one session and write the run folder `out` with its report.
 
-    What an earlier run left there is used, unless `fresh`; another run that writes there now raises `FolderInUse`.
+    What an earlier run left there is used, unless `fresh`. A run with other settings is replaced only if `overwrite`,
+    else it raises a `UsageError`; another run that writes there now raises `FolderInUse`.
     `say` is told, before the work begins, how much is decoded, and what should be known of it.
     """
     started = time.perf_counter()
@@ -67,6 +70,8 @@ def decode(
     for line in _introduce(options, prepared):
         (say or _say_nothing)(line)
     with hold_folder(Path(out)) as folder:
+        if not overwrite:
+            check_settings(folder, prepared.options)
         if fresh:
             shutil.rmtree(folder / "tasks", ignore_errors=True)
         remove_parts(folder, folder / "tasks")

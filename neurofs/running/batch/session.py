@@ -22,6 +22,7 @@ from neurofs.recordings.recording import Recording
 from neurofs.recordings.simulate import simulate_session
 from neurofs.recordings.writers import write
 from neurofs.running.batch.config import Session, SimulateOptions
+from neurofs.running.earlier import check_settings
 from neurofs.running.session import MARK, finish_run
 
 TABLES = ("scores.csv", "weights.nc", "predictions.nc", "session.nc")
@@ -88,7 +89,10 @@ def outline_session(write_files: bool, session: Session) -> Outline:
         return Outline(mark["n_tasks"], finished=True)
     if simulated is not None and not write_files:
         return _outline(session, prepare(session.options, simulated))
-    return _outline(session, _load(session.options.model_dump_json()))
+    prepared = _load(session.options.model_dump_json())
+    if not session.overwrite:
+        check_settings(session.folder, prepared.options)
+    return _outline(session, prepared)
 
 
 def _simulate(settings: SimulateOptions) -> Recording:
