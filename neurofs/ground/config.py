@@ -60,6 +60,9 @@ class LoadOptions(Options):
     )
     sampling_rate: float | None = Field(None, gt=0, description="Samples per second of times given in samples.")
     behavior: Names = Field((), description="Variables with behavior series, such as hand velocity.")
+    behavior_file: str | None = Field(
+        None, description="Another file with the behavior (and trials), on the clock of the spikes, in seconds."
+    )
     behavior_time: str | None = Field(None, description="Variable with the times of the behavior samples.")
     behavior_rate: float | None = Field(None, gt=0, description="Samples per second of the behavior series.")
     circular: Names = Field((), description="Behavior series that are angles in radians.")
@@ -210,7 +213,10 @@ def read_session_file(path: str | Path) -> tuple[Path, RunOptions]:
     options = make_options(RunOptions, read_toml(path, "a session file"), printable(path.name))
     if options.file is None:
         raise InputError(path.name, "the key file, naming the data", "no such key", 'Add file = "…".')
-    return path.parent / options.file, options
+    data = path.parent / options.file
+    if options.behavior_file is not None:
+        options = options.model_copy(update={"behavior_file": str(path.parent / options.behavior_file)})
+    return data, options
 
 
 def render_toml(values: Mapping[str, Any]) -> str:

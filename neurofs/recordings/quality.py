@@ -23,6 +23,8 @@ from neurofs.recordings.window import BIN_WIDTH, N_LAGS, choose_window
 RARE = 0.1
 """A channel below this rate, in Hz, seldom says anything."""
 
+NO_BEHAVIOR = "If another file has them, on the same clock in seconds, name it with --behavior-file FILE."
+
 PARTLY = 0.8
 """A channel that has spikes in a smaller share of the session than this is active only in part of it."""
 
@@ -288,7 +290,7 @@ def render_text(report: dict[str, Any]) -> str:
         lines += ["", "Decode it with", f"  {report['decode']['command']}", "or with a session file that says"]
         lines += [f"  {line}" for line in report["decode"]["session_file"].splitlines()]
     elif not report["problems"]:
-        lines += ["", "It has no behavior series to decode."]
+        lines += ["", f"It has no behavior series to decode. {NO_BEHAVIOR}"]
     return "\n".join(lines)
 
 

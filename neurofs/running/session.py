@@ -39,6 +39,8 @@ CountTasks = Callable[[int, int], None]
 
 def choose_options(path: Path | None, values: dict[str, Any]) -> RunOptions:
     """Return the options of a recording, a session file or a run.toml, overruled by `values`; None is the demo."""
+    if "behavior_file" in values:
+        values = values | {"behavior_file": str(Path(values["behavior_file"]).resolve())}
     if path is None:
         return make_options(RunOptions, {"target": "hand_velocity", **values, "file": str(demo_path())})
     if path.suffix.lower() != ".toml":
@@ -46,6 +48,8 @@ def choose_options(path: Path | None, values: dict[str, Any]) -> RunOptions:
     if not path.is_file():
         raise InputError(path, "a session file", "no such file", "Check the path.")
     data, options = read_session_file(path)
+    if options.behavior_file is not None:
+        values = {"behavior_file": str(Path(options.behavior_file).resolve())} | values
     return make_options(RunOptions, given_options(options) | values | {"file": str(data.resolve())})
 
 

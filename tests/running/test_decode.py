@@ -198,7 +198,7 @@ def test_a_damaged_task_is_done_again(options, finished, tmp_path):
 def test_a_changed_setting_does_again_what_it_touches(options, finished, tmp_path):
     folder, again = shutil.copytree(finished[0], tmp_path / "run"), Counting()
     changed = options.model_copy(update={"settings": {"corrcoef": {"feature_groups": None}}})
-    decode(changed, folder, again)
+    decode(changed, folder, again, overwrite=True)
     assert {task.method for task in again.done} == {"corrcoef"}
 
 

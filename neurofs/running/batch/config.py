@@ -263,6 +263,8 @@ def _plan_file(config: BatchConfig, entry: dict[str, Any], path: Path, out: Path
         own = given_options(options)
         name = str(entry.get("name", own.get("name", name)))
     values = _merge(config.defaults, own, entry) | {"file": str(path.resolve()), "name": name}
+    if "behavior_file" in values:
+        values["behavior_file"] = str((config.path.parent / str(values["behavior_file"])).resolve())
     return Session(name, _place(out, name), make_options(RunOptions, values, printable(config.path.name)))
 
 

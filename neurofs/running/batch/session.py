@@ -149,7 +149,8 @@ def finish_session(command: str, session: Session) -> None:
 
 def _session_key(options: RunOptions) -> str:
     """Return a hash of the options, the input and all code: if it is the same, nothing needs to be loaded."""
-    parts = [options.model_dump_json(exclude={"file"}), hash_file(Path(str(options.file))), _hash_package()]
+    files = [Path(file) for file in (options.file, options.behavior_file) if file is not None]
+    parts = [options.model_dump_json(exclude={"file", "behavior_file"}), *map(hash_file, files), _hash_package()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
