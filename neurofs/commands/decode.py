@@ -16,9 +16,10 @@ from neurofs.ground.errors import MAX_MESSAGE, printable
 
 @click.command("decode", cls=RunCommand)
 @click.argument("sessions", nargs=-1, type=click.Path(path_type=Path), metavar="[SESSION]...")
-@out_option("Run folder; reports/NAME by default.")
+@out_option("Run folder; reports/NAME-TARGET by default.")
 @jobs_option
 @click.option("--fresh", is_flag=True, help="Do all tasks again, also those done by an earlier run.")
+@click.option("--overwrite", is_flag=True, help="Replace a run with other settings in the same folder.")
 @click.option(
     "--set",
     "settings",
@@ -34,14 +35,16 @@ def decode_command(
     out: Path | None,
     jobs: int | None,
     fresh: bool,
+    overwrite: bool,
     settings: tuple[str, ...],
     **given: Any,
 ) -> None:
     """Compare selectors and decoders on each SESSION, on folds that do not leak, and write a report.
 
     SESSION is a recording, a session file (.toml), or the run.toml of an earlier run, which is repeated
-    exactly. Without SESSION, the built-in demo is decoded. An interrupted run goes on where it stopped. Several
-    sessions have a folder each in --out, one table of all scores, and an index page.
+    exactly. Without SESSION, the built-in demo is decoded. An interrupted run goes on where it stopped; a run with
+    other settings is never replaced unless you say --overwrite. Several sessions have a folder each in --out, one
+    table of all scores, and an index page.
 
     \b
     Examples:
@@ -56,15 +59,14 @@ def decode_command(
 
     values = read_given(given) | ({"settings": read_settings(settings)} if settings else {})
     runs = [choose_options(session, values) for session in sessions or (None,)]
-    base = out or Path("reports")
-    placed = place_sessions(runs, base)
+    placed = place_sessions(runs, out, overwrite)
     if len(runs) > 1:
-        _decode_many(placed, base, jobs, fresh)
+        _decode_many(placed, out or Path("reports"), jobs, fresh)
     else:
-        _decode_one(runs[0], out or placed[0].folder, jobs, fresh)
+        _decode_one(runs[0], out or placed[0].folder, jobs, fresh=fresh, overwrite=overwrite)
 
 
-def _decode_one(options: Any, folder: Path, jobs: int | None, fresh: bool) -> None:
+def _decode_one(options: Any, folder: Path, jobs: int | None, **how: bool) -> None:
     from neurofs.running.executors import make_executor
     from neurofs.running.progress import open_progress
     from neurofs.running.session import decode
@@ -72,7 +74,8 @@ def _decode_one(options: Any, folder: Path, jobs: int | None, fresh: bool) -> No
     command, output = shlex.join(["neurofs", *sys.argv[1:]]), current_output()
     try:
         with open_progress(None, printable(folder.name), output.quiet, output.verbose) as view:
-            comparison = decode(options, folder, make_executor(jobs), view.count_tasks, command, fresh)
+            say = None if output.quiet or output.as_json else view.note
+            comparison = decode(options, folder, make_executor(jobs), view.count_tasks, command, say=say, **how)
     except KeyboardInterrupt:
         again = shlex.join(["neurofs", "decode", str(folder / "run.toml"), "--out", str(folder)])
         click.echo(f"\nneurofs: what is finished is kept; go on with\n  {again}", err=True)
@@ -84,8 +87,12 @@ def _decode_one(options: Any, folder: Path, jobs: int | None, fresh: bool) -> No
 
 def _decode_many(sessions: Any, out: Path, jobs: int | None, fresh: bool) -> None:
     from neurofs.comparison.comparison import read
+    from neurofs.running.earlier import check_settings
     from neurofs.running.executors import make_executor
 
+    for session in sessions:
+        if not session.overwrite:
+            check_settings(session.folder, session.options)
     outcome = run_sessions(sessions, out, make_executor(jobs), fresh=fresh, owns_folder=False)
     found = {state.session.folder: read(state.session.folder) for state in outcome.done}
     for comparison in found.values():
@@ -109,7 +116,9 @@ def _tell_details(comparison: Any) -> None:
 
 def _render(comparison: Any, folder: Path) -> str:
     """Return the summary of one session for people."""
+    from neurofs.comparison.amount import describe_amount
     from neurofs.comparison.headline import render_summary
 
-    name = printable(comparison.summary.session.name)
-    return f"{name}\n\n{render_summary(comparison.summary)}\n\nreport: {folder / 'report.html'}"
+    facts = comparison.summary.session
+    head = f"{printable(facts.name)}: {describe_amount(facts)}"
+    return f"{head}\n\n{render_summary(comparison.summary)}\n\nreport: {folder / 'report.html'}"

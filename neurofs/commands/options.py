@@ -12,9 +12,7 @@ import click
 from neurofs.commands.help import HOW, LAYOUT, RARE, WHAT, Command, Option, show_default
 from neurofs.ground.errors import UsageError, quoted
 
-jobs_option = click.option(
-    "-j", "--jobs", type=click.IntRange(1), help="Tasks at the same time.  [default: all cores]"
-)
+jobs_option = click.option("-j", "--jobs", type=click.IntRange(1), help="Tasks at the same time.  [default: all cores]")
 
 RARE_KEYS = ("step", "sqrt", "smooth", "period", "n_neighbors", "beta", "allow_leakage")
 """Keys of settings that few people need."""

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from neurofs.comparison.amount import warn_of_losses
 from neurofs.comparison.chance import describe_chance
 from neurofs.comparison.channel_summary import ChannelTests
 from neurofs.comparison.coverage import describe_coverage
@@ -77,7 +78,7 @@ def summarize(
         score=digest.score,
         reference=problem.reference,
         main=digest.main,
-        session=_describe_session(recording, tensor, problem),
+        session=describe_facts(recording, tensor, problem),
         audit=_describe_audit(problem, tensor),
         methods=methods,
         tests=digest.tests(),
@@ -259,12 +260,13 @@ def _compare_curves(ours: pd.DataFrame, theirs: pd.DataFrame) -> dict[str, Any]:
     return {"n": sizes, "share": share, "n_folds": len(ours)}
 
 
-def _describe_session(recording: Recording, tensor: xr.Dataset, problem: Problem) -> SessionFacts:
+def describe_facts(recording: Recording, tensor: xr.Dataset, problem: Problem) -> SessionFacts:
+    """Return what is decoded, with warnings; known before any task is done."""
     from neurofs.recordings.quality import find_warnings
 
     attrs = tensor.attrs
     outputs = zip(problem.outputs, problem.units, strict=True)
-    return SessionFacts(
+    facts = SessionFacts(
         name=recording.name,
         source=recording.source,
         source_hash=recording.source_hash,
@@ -276,6 +278,7 @@ def _describe_session(recording: Recording, tensor: xr.Dataset, problem: Problem
         first_lag=attrs["first_lag"],
         n_samples=len(problem.samples),
         n_trials=0 if problem.trials is None else len(np.unique(problem.trials)),
+        n_trials_recorded=attrs["n_trials"],
         n_gaps=len(find_gaps(recording.observed)),
         kind=problem.kind,
         outputs=[Output(name=name, unit=unit) for name, unit in outputs],
@@ -284,6 +287,7 @@ def _describe_session(recording: Recording, tensor: xr.Dataset, problem: Problem
         notes=attrs["notes"],
         warnings=[*find_warnings(recording), *_find_warnings(problem, attrs)],
     )
+    return facts.model_copy(update={"warnings": [*warn_of_losses(facts), *facts.warnings]})
 
 
 def _find_warnings(problem: Problem, attrs: Mapping[str, Any]) -> Iterator[str]:

@@ -330,6 +330,7 @@ def _check_amount(tensor: xr.Dataset, n_rows: int, trials: np.ndarray | None, op
         dropped = ", ".join(
             f"{tensor.attrs[f'dropped_{why}']} {words}"
             for why, words in {
+                "outside": "outside of trials or not observed",
                 "window": "because their window of lags does not fit into a trial or an observed stretch",
                 "target": "because the target is missing",
                 "period": "outside the period",

@@ -297,10 +297,11 @@ class Output(Part):
 class Dropped(Part):
     """How many bins are no samples, by the reason.
 
-    Their window of lags leaves the observed trial, the target is missing, or they lie outside the period or
-    between the steps that were asked for.
+    They lie outside of all trials or were not observed, their window of lags leaves the observed trial, the target is
+    missing, or they lie outside the period or between the steps that were asked for.
     """
 
+    outside: int = 0
     window: int
     target: int
     period: int
@@ -320,7 +321,8 @@ class SessionFacts(Part):
     bin_width: float = Field(description="Seconds.")
     first_lag: int = Field(description="In bins; positive if spikes precede the target.")
     n_samples: int
-    n_trials: int
+    n_trials: int = Field(description="Those with samples.")
+    n_trials_recorded: int = Field(0, description="All trials of the recording.")
     n_gaps: int
     kind: Literal["trials", "blocks", "permuted", "shuffled"] = Field(description="What a fold is made of.")
     outputs: list[Output]

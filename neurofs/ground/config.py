@@ -10,7 +10,8 @@ import re
 import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_origin
 
 import tomli_w
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -98,6 +99,9 @@ class LoadOptions(Options):
     )
     sampling_rate: float | None = Field(None, gt=0, description="Samples per second of times given in samples.")
     behavior: Names = Field((), description="Variables with behavior series, such as hand velocity.")
+    behavior_file: str | None = Field(
+        None, description="Another file with the behavior (and trials), on the clock of the spikes, in seconds."
+    )
     behavior_time: str | None = Field(None, description="Variable with the times of the behavior samples.")
     behavior_rate: float | None = Field(None, gt=0, description="Samples per second of the behavior series.")
     circular: Names = Field((), description="Behavior series that are angles in radians.")
@@ -117,8 +121,12 @@ class TensorOptions(Options):
     """How a recording becomes a channel × lag tensor."""
 
     target: Names = Field((), description="Behavior series to decode: NAME, NAME:COLUMN or NAME.velocity.")
-    bin_width: float = Field(0.1, gt=0, description="Width of a bin, in seconds.")
-    n_lags: int = Field(10, ge=1, le=1000, description="Number of bins before (and with) the target's own.")
+    bin_width: Annotated[float, Field(gt=0)] | Literal["auto"] = Field(
+        "auto", description="Width of a bin, in seconds; auto is 0.1, or near it a multiple of stored bins."
+    )
+    n_lags: Annotated[int, Field(ge=1, le=1000)] | Literal["auto"] = Field(
+        "auto", description="Number of bins before (and with) the target's own; auto is 10, and less in short trials."
+    )
     lead: float = Field(0.0, description="Predict this many seconds ahead (negative: behind).")
     step: float | None = Field(None, gt=0, description="Seconds between samples; one bin by default.")
     sqrt: bool = Field(False, description="Take the square root of counts.")
@@ -196,8 +204,13 @@ def make_options(kind: type[T], values: Mapping[str, Any], where: str = "options
         return kind.model_validate(dict(values))
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
+        key = ".".join(str(part) for part in _place_of(kind, first["loc"]))
         raise UsageError(f"{where}: {key}: {first['msg']}; found {quoted(first['input'])}") from None
+
+
+def _place_of(kind: type[Options], place: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return where a value stands, without the alternatives that were tried for it."""
+    return place[:1] if get_origin(kind.model_fields[place[0]].annotation) in (Union, UnionType) else place
 
 
 def _nearest(key: str, kind: type[Options]) -> str:
@@ -222,7 +235,7 @@ def select_options(kind: type[T], options: Options) -> T:
 def given_options(options: Options) -> dict[str, Any]:
     """Return the options that differ from their defaults.
 
-    >>> given_options(TensorOptions(target=("hand",), n_lags=10))
+    >>> given_options(TensorOptions(target=("hand",), n_lags="auto"))
     {'target': ('hand',)}
     """
     plain = type(options)()
@@ -245,7 +258,10 @@ def read_session_file(path: str | Path) -> tuple[Path, RunOptions]:
     options = make_options(RunOptions, read_toml(path, "a session file"), printable(path.name))
     if options.file is None:
         raise InputError(path.name, "the key file, naming the data", "no such key", 'Add file = "…".')
-    return path.parent / options.file, options
+    data = path.parent / options.file
+    if options.behavior_file is not None:
+        options = options.model_copy(update={"behavior_file": str(path.parent / options.behavior_file)})
+    return data, options
 
 
 def render_toml(values: Mapping[str, Any]) -> str:

@@ -10,6 +10,10 @@ import numpy as np
 from neurofs.comparison.channel_summary import TestedChannel
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.summary import Estimate
+from neurofs.recordings.quality import RARE
+
+FEW_SPIKES = 100
+"""Spikes in the whole session below which their number is worth a remark."""
 
 
 def list_selectors(comparison: Comparison) -> list[str]:
@@ -154,7 +158,7 @@ def describe_channels(comparison: Comparison) -> list[dict[str, Any]]:
                 "rate": float(one["rate"]),
                 "fano": float(one["fano"]),
                 "stability": float(stable[i]),
-                "remarks": _remark(one),
+                "remarks": _remark(one, session.attrs.get("duration", np.nan)),
             }
         )
     return records
@@ -172,9 +176,13 @@ def _show_tests(one: TestedChannel | None) -> dict[str, Any]:
     }
 
 
-def _remark(channel: Any) -> str:
+def _remark(channel: Any, duration: float) -> str:
+    """Return what should be known of a channel before its weight is believed, as inspect knows it."""
     if bool(channel["silent"]):
         return "silent"
-    twin = str(channel["duplicate_of"].values)
-    parts = ["active in part"] * bool(channel["partly_active"]) + [f"same spikes as {twin}"] * bool(twin)
-    return ", ".join(parts)
+    twin, rate, presence = str(channel["duplicate_of"].values), float(channel["rate"]), float(channel["presence"])
+    n_spikes = rate * duration
+    parts = [f"{n_spikes:.0f} spike{'s' * (round(n_spikes) != 1)}"] * (n_spikes < FEW_SPIKES)
+    parts += [f"rare ({rate:.2g} Hz)"] * (0 < rate < RARE)
+    parts += [f"active in {presence:.0%} of the session".replace("%", " %")] * bool(channel["partly_active"])
+    return ", ".join(parts + [f"same spikes as {twin}"] * bool(twin))

@@ -373,6 +373,7 @@ def _some(names: list[str], most: int = 40) -> str:
 
 def _tabulate_bins(session: SessionFacts) -> Table:
     reasons = {
+        "outside": "outside of trials, or not observed",
         "window": "the window reaches beyond the trial or into a gap",
         "target": "the target is missing",
         "period": "outside the chosen period",
