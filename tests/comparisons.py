@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from neurofs.comparison.comparison import SCORE_COLUMNS, Comparison
+from neurofs.comparison.names import name_method
 from neurofs.comparison.scores import SCORES
 from neurofs.comparison.summary import Estimate, Summary
 from neurofs.ground.config import RunOptions
@@ -62,7 +63,7 @@ def make_comparison(
         n_splits=n_splits,
         n_repeats=n_repeats,
     )
-    session = _session(rng, channels, predictions, trials)
+    session = _session(rng, channels, predictions, trials, classes)
     summary = _summary(rng, scores, predictions, session, config, channels, classes, leaks, hostile)
     return Comparison(scores, weights, predictions, session, summary, config)
 
@@ -177,7 +178,7 @@ def _weights(rng, scores, selectors, outputs, channels, n_lags, n_repeats, n_spl
     )
 
 
-def _session(rng, channels, predictions, trials) -> xr.Dataset:
+def _session(rng, channels, predictions, trials, classes) -> xr.Dataset:
     n, shown, n_events = len(channels), channels[:4], 12 if trials else 5
     silent = np.arange(n) % 5 == 4
     rate = np.where(silent, 0.0, rng.exponential(8, n) + 0.5)
@@ -205,6 +206,7 @@ def _session(rng, channels, predictions, trials) -> xr.Dataset:
             "onset": ("event", np.arange(n_events) * 2.0),
             "event_trial": ("event", np.arange(n_events)),
             "event_condition": ("event", np.array([str(45 * (i % 4)) for i in range(n_events)], dtype=object)),
+            **_tuning(shown, classes),
         },
         {
             "channel": np.array(channels, dtype=object),
@@ -217,8 +219,26 @@ def _session(rng, channels, predictions, trials) -> xr.Dataset:
             "alignment": "movement onset, from the trial column move_onset",
             "condition": "direction",
             "raster_bin": 0.01,
+            "tuning_kind": "classes" if classes else "direction",
+            "tuning_name": "direction" if classes else "hand_velocity",
+            "tuning_unit": "" if classes else "°",
         },
     )
+
+
+def _tuning(shown, classes) -> dict[str, Any]:
+    """Return rates that follow a cosine of the target; channels prefer one bin after the other."""
+    labels = list(classes) if classes else [f"{45 * i}°" for i in range(8)]
+    n = len(labels)
+    away = 2 * np.pi * (np.arange(n) - np.arange(len(shown))[:, None]) / n
+    return {
+        "tuning_rate": (("raster_channel", "tuning_bin"), 10 + 6 * np.cos(away)),
+        "tuning_error": (("raster_channel", "tuning_bin"), np.full(away.shape, 0.8)),
+        "tuning_lag": ("raster_channel", 0.1 * np.arange(len(shown))),
+        "tuning_value": ("tuning_bin", np.arange(n) * (1.0 if classes else 45.0)),
+        "tuning_label": ("tuning_bin", np.array(labels, dtype=object)),
+        "tuning_n": ("tuning_bin", np.full(n, 25)),
+    }
 
 
 # The summary, by plain means; its intervals are one standard deviation and stand for no claim.
@@ -352,6 +372,7 @@ def _method(table: pd.DataFrame, name: str) -> dict[str, Any]:
     pooled = {name: _estimate(table[name]) for name in SCORES}
     return {
         "method": name,
+        "label": name_method(name),
         "selector": first["selector"],
         "decoder": first["decoder"],
         "weighted": float(table["weighted"].mean()),
@@ -395,7 +416,8 @@ def _headline(methods, score, reference, main) -> dict[str, Any]:
         "all": number("all features", "all" if "all" in by_name else None),
         "rival": number("best rival", rivals[0] if rivals else None),
     }
-    return {"sentences": ["The movement can be decoded."], "numbers": numbers}
+    said = {"how_well": ["The movement can be decoded."], "which": ["All channels matter."], "believe": ["It is true."]}
+    return said | {"numbers": numbers}
 
 
 def _test(method, outputs, config) -> dict[str, Any]:

@@ -100,7 +100,7 @@ def demo_run(chromium, tmp_path_factory) -> Path:
         file=str(demo_path()),
         target="hand_velocity",
         selectors=("rgs", "corrcoef"),
-        decoder=("knn",),
+        decoders=("knn",),
         n_splits=2,
         n_lags=5,
         sizes=(1, 5, 20, 100, 320),

@@ -1,4 +1,4 @@
-"""The slow twin of `comparison.significance`: explicit projections, explicit shifts. NumPy only."""
+"""Slow twins of `comparison.significance` and `comparison.tuning`: explicit projections, shifts, sums. NumPy only."""
 
 import numpy as np
 
@@ -51,3 +51,19 @@ def profile(counts, targets, given):
     C, T = project_off(given, counts), project_off(given, targets)
     left = project_off(T, C)
     return 1 - (left**2).sum(axis=0) / (C**2).sum(axis=0)
+
+
+def average_in_clusters(rate, group, cluster, n_groups):
+    """Mean rate of each group, and its standard error over clusters, sample by sample."""
+    means, errors = [], []
+    for g in range(n_groups):
+        rows = [i for i in range(len(rate)) if group[i] == g]
+        mean = sum(rate[i] for i in rows) / len(rows) if rows else np.nan
+        used = sorted({int(cluster[i]) for i in rows})
+        sums = [sum(rate[i] - mean for i in rows if cluster[i] == c) for c in used]
+        error = np.nan
+        if len(used) > 1:
+            error = np.sqrt(len(used) / (len(used) - 1) * sum(s**2 for s in sums)) / len(rows)
+        means.append(mean)
+        errors.append(error)
+    return np.array(means), np.array(errors)

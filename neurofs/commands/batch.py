@@ -1,6 +1,5 @@
 """``neurofs batch``: many sessions from one file, on a laptop or a cluster."""
 
-import json
 import shlex
 import sys
 from contextlib import closing
@@ -9,12 +8,14 @@ from typing import Any
 
 import click
 
-from neurofs.commands.options import jobs_option, json_option, read_size, read_time
+from neurofs.commands.help import Command
+from neurofs.commands.options import jobs_option, out_option, read_size, read_time
+from neurofs.commands.output import current_output
 
 
-@click.command("batch")
+@click.command("batch", cls=Command)
 @click.argument("pipeline", type=click.Path(path_type=Path), metavar="PIPELINE.toml")
-@click.option("--out", type=click.Path(path_type=Path), help="Output folder; reports/NAME by default.")
+@out_option("Output folder; reports/NAME by default.")
 @click.option(
     "--executor",
     "kind",
@@ -27,8 +28,7 @@ from neurofs.commands.options import jobs_option, json_option, read_size, read_t
 @click.option("--fresh", is_flag=True, help="Start over: remove what earlier runs left in the output folder.")
 @click.option("--task-timeout", metavar="TIME", help="Longest time of a task, such as 90, 30m or 2h.")
 @click.option("--memory-limit", metavar="SIZE", help="Most memory of a task's process, such as 4GB (Linux).")
-@click.option("--keep-going/--stop-on-error", default=True, show_default=True, help="After a session that failed.")
-@json_option
+@click.option("--keep-going/--stop-on-error", default=True, help="After a session that failed.")
 def batch_command(
     pipeline: Path,
     out: Path | None,
@@ -36,7 +36,6 @@ def batch_command(
     dry_run: bool,
     task_timeout: str | None,
     memory_limit: str | None,
-    as_json: bool,
     fresh: bool,
     keep_going: bool,
     **executors: str | None,
@@ -63,12 +62,12 @@ def batch_command(
     sessions = plan_sessions(config, out)
     limits = Limits(read_time(task_timeout), read_size(memory_limit))
     if dry_run:
-        _print_plan(sessions, limits, count_jobs(jobs), as_json)
+        _print_plan(sessions, limits, count_jobs(jobs))
         return
     options = {"fresh": fresh, "keep_going": keep_going, "check_published": config.claims.navot2005}
     with closing(make_executor(jobs, limits, cluster=config.cluster, **executors)) as executor:
         outcome = run_sessions(sessions, out, executor, limits=limits, **options)
-    click.echo(json.dumps(outcome.to_json(), indent=2) if as_json else outcome.render())
+    current_output().show(outcome.to_json, outcome.render, out / "index.html")
     if outcome.failed:
         sys.exit(1)
 
@@ -78,9 +77,9 @@ def run_sessions(sessions: Any, out: Path, executor: Any, **options: Any) -> Any
     from neurofs.running.batch.coordinator import run_batch
     from neurofs.running.progress import open_progress
 
-    command = shlex.join(["neurofs", *sys.argv[1:]])
+    command, output = shlex.join(["neurofs", *sys.argv[1:]]), current_output()
     try:
-        with open_progress() as view:
+        with open_progress(None, "", output.quiet, output.verbose) as view:
             return run_batch(sessions, out, executor, view, command=command, **options)
     except KeyboardInterrupt:
         again = shlex.join(["neurofs", *(part for part in sys.argv[1:] if part != "--fresh")])
@@ -88,8 +87,8 @@ def run_sessions(sessions: Any, out: Path, executor: Any, **options: Any) -> Any
         raise
 
 
-def _print_plan(sessions: Any, limits: Any, n_jobs: int, as_json: bool) -> None:
+def _print_plan(sessions: Any, limits: Any, n_jobs: int) -> None:
     from neurofs.running.batch.plan import describe_plan, plan_batch, render_plan
 
     plan = describe_plan(plan_batch(sessions, limits), n_jobs)
-    click.echo(json.dumps(plan, indent=2) if as_json else render_plan(plan))
+    current_output().show(lambda: plan, lambda: render_plan(plan), f"{plan['seconds']} s")

@@ -1,59 +1,76 @@
 """``neurofs bench``: speed and memory against the peers, and the league of decoders."""
 
+from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
+from neurofs.commands.help import Command
+from neurofs.commands.options import jobs_option, out_option, read_list
+from neurofs.commands.output import current_output
 
-@click.command("bench")
+
+@click.command("bench", cls=Command)
 @click.argument("names", nargs=-1)
 @click.option("--league", is_flag=True, help="Decode the recordings of ../shared/data with every decoder.")
-@click.option("--recording", "recordings", multiple=True, help="League: only this recording.")
-@click.option("--jobs", default=1, show_default=True, help="League: folds decoded at the same time.")
-@click.option("--row", "rows", multiple=True, help="League: only this decoder.")
-@click.option("--out", type=click.Path(path_type=Path), help="League: also write all scores to this CSV file.")
+@click.option("--recording", "recordings", multiple=True, callback=read_list, help="League: only these recordings.")
+@click.option("--row", "rows", multiple=True, callback=read_list, help="League: only these decoders.")
+@out_option("League: also write all scores to this CSV file.")
+@jobs_option
 def bench_command(
     names: tuple[str, ...],
     league: bool,
     recordings: tuple[str, ...],
     rows: tuple[str, ...],
-    jobs: int,
+    jobs: int | None,
     out: Path | None,
 ) -> None:
     """Measure speed and memory against the peers, as ratios in one run.
 
-    NAMES: data, loops, selectors, decode, batch; all by default.
+    NAMES: data, loops, selectors, decode, batch; all by default. --jobs is for the league, where times of folds are
+    of the processor, but suffer somewhat if all cores are busy.
 
     \b
     Examples:
       neurofs bench data
-      neurofs bench --league --recording chewie
+      neurofs bench --league --recording chewie --jobs 1
     """
     if league:
         _run_league(recordings, rows, jobs, out)
         return
     from neurofs.experiments.bench import BENCHES, measure
+
+    _show_rows(row for name in names or BENCHES for row in measure(name))
+
+
+def _show_rows(rows: Iterable[Any]) -> None:
+    """Print rows as they are measured, or all at the end as JSON."""
     from neurofs.experiments.bench.row import render_row
 
-    for name in names or BENCHES:
-        for row in measure(name):
-            click.echo(render_row(row))
+    if current_output().as_json:
+        current_output().show(lambda: {"rows": [asdict(row) for row in rows]}, str, "")
+        return
+    for row in rows:
+        click.echo(render_row(row))
 
 
-def _run_league(recordings: tuple[str, ...], rows: tuple[str, ...], jobs: int, out: Path | None) -> None:
+def _run_league(recordings: tuple[str, ...], rows: tuple[str, ...], jobs: int | None, out: Path | None) -> None:
     import time
 
     from neurofs.experiments.bench.league import run_league
     from neurofs.experiments.bench.league_table import league_rows, render_league
-    from neurofs.experiments.bench.row import render_row
     from neurofs.ground.files import prepare_place, write_atomically
+    from neurofs.running.executors import count_jobs
 
     prepare_place(out)
-    start = time.perf_counter()
-    scores = run_league(recordings or None, rows or None, n_jobs=jobs, report=lambda line: click.echo(line, err=True))
+    start, output, n_jobs = time.perf_counter(), current_output(), count_jobs(jobs)
+    scores = run_league(recordings or None, rows or None, n_jobs=n_jobs, report=output.tell)
     if out is not None:
         write_atomically(out, scores.to_csv(index=False))
-    click.echo(render_league(scores))
-    click.echo(f"{time.perf_counter() - start:.0f} s by the clock with {jobs} at a time\n")
-    for row in league_rows(scores):
-        click.echo(render_row(row))
+    if not output.as_json:
+        click.echo(
+            f"{render_league(scores)}\n{time.perf_counter() - start:.0f} s by the clock with {n_jobs} at a time\n"
+        )
+    _show_rows(league_rows(scores))

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from neurofs.commands.options import json_option
+from neurofs.commands.help import Command
+from neurofs.commands.output import current_output
 
 
 def _list_selectors(as_json: bool) -> Any:
@@ -57,19 +58,27 @@ LISTS = {
 """What can be listed: each function returns a text, or what is printed as JSON."""
 
 
-@click.command("list")
+@click.command("list", cls=Command)
 @click.argument("what", type=click.Choice(list(LISTS)))
-@json_option
-def list_command(what: str, as_json: bool) -> None:
+def list_command(what: str) -> None:
     """Print what there is to choose from, with what each one is; or the JSON schema of summary.json.
+
+    With --quiet, only the names are printed.
 
     \b
     Examples:
       neurofs list selectors
       neurofs list formats --json
     """
-    found = LISTS[what](as_json)
-    click.echo(found if isinstance(found, str) else json.dumps(found, indent=2))
+    output = current_output()
+    found = LISTS[what](output.as_json or output.quiet)
+    plain = found if isinstance(found, str) else json.dumps(found, indent=2)
+    output.show(lambda: found, lambda: plain, _list_names(found))
+
+
+def _list_names(records: Any) -> str:
+    """Return the first word of each record, one per line."""
+    return "\n".join(str(next(iter(record.values()))) for record in records) if isinstance(records, list) else ""
 
 
 def _render_table(records: Sequence[dict[str, Any]]) -> str:

@@ -4,20 +4,30 @@ import ast
 import re
 import types
 import typing
+from pathlib import Path
 from typing import Any
 
 import click
 
+from neurofs.commands.help import HOW, LAYOUT, RARE, WHAT, Command, Option, show_default
 from neurofs.ground.errors import UsageError, quoted
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-jobs_option = click.option("--jobs", type=click.IntRange(1), help="Tasks at the same time; all cores by default.")
+jobs_option = click.option("-j", "--jobs", type=click.IntRange(1), help="Tasks at the same time.  [default: all cores]")
+
+RARE_KEYS = ("step", "sqrt", "smooth", "period", "n_neighbors", "beta", "allow_leakage")
+"""Keys of settings that few people need."""
 
 
-class OptionsCommand(click.Command):
+def out_option(help: str) -> Any:
+    """Return the option --out of a command."""
+    return click.option("-o", "--out", type=click.Path(path_type=Path), help=help)
+
+
+class OptionsCommand(Command):
     """A command that also takes every key of some settings as an option."""
 
     KIND = "LoadOptions"
+    rare = (RARE,)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the command's own options and those of the settings, ``--help`` last."""
@@ -33,16 +43,34 @@ class RunCommand(OptionsCommand):
     """A command that takes every key of a run.toml as an option."""
 
     KIND = "RunOptions"
+    rare = (RARE, LAYOUT)
 
 
 def make_option(key: str, field: Any) -> click.Option:
     """Return the click option of one field of the settings."""
     kind, multiple = option_type(field.annotation)
     flag = "--" + key.replace("_", "-")
+    about: dict[str, Any] = {"help": f"{field.description}{show_default(field.default)}", "group": group_key(key)}
     if kind is click.BOOL:
-        return click.Option([f"{flag}/--no-{flag[2:]}"], default=None, help=field.description)
+        about["help"] = f"{field.description}{show_default(flag[2:] if field.default else f'no-{flag[2:]}')}"
+        return Option([f"{flag}/--no-{flag[2:]}"], default=None, **about)
     nargs = 2 if key == "period" else 1
-    return click.Option([flag], type=kind, multiple=multiple, nargs=nargs, default=None, help=field.description)
+    return Option([flag], type=kind, multiple=multiple, nargs=nargs, callback=read_list if multiple else None, **about)
+
+
+def group_key(key: str) -> str:
+    """Return the group of the help to which a key of the settings belongs.
+
+    >>> group_key("target"), group_key("n_splits"), group_key("counts"), group_key("beta")
+    ('What to decode', 'How to compare', 'File layout', 'Rarely needed')
+    """
+    from neurofs.ground.config import CompareOptions, TensorOptions
+
+    if key in RARE_KEYS:
+        return RARE
+    if key in CompareOptions.model_fields:
+        return HOW
+    return WHAT if key in TensorOptions.model_fields else LAYOUT
 
 
 def option_type(annotation: Any) -> tuple[Any, bool]:
@@ -54,8 +82,19 @@ def option_type(annotation: Any) -> tuple[Any, bool]:
         kinds = [a for a in arguments if a is not type(None)]
         return option_type(kinds[0]) if len(kinds) == 1 else (click.STRING, False)
     if origin is tuple:
-        return {int: click.INT}.get(arguments[0], click.STRING), len(arguments) == 2 and arguments[1] is ...
+        return click.STRING, len(arguments) == 2 and arguments[1] is ...
     return {bool: click.BOOL, int: click.INT, float: click.FLOAT}.get(annotation, click.STRING), False
+
+
+def read_list(ctx: click.Context | None, option: click.Parameter | None, texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of an option that was given several times, or with commas between names.
+
+    >>> read_list(None, None, ("rgs,sks", "relieff"))
+    ('rgs', 'sks', 'relieff')
+    """
+    from neurofs.ground.config import split_names
+
+    return tuple(name for text in texts for name in split_names(text))
 
 
 def read_given(given: dict[str, Any]) -> dict[str, Any]:

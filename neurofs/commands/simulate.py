@@ -5,15 +5,18 @@ from typing import Any
 
 import click
 
+from neurofs.commands.help import Command
+from neurofs.commands.output import current_output
 
-@click.command("simulate")
+
+@click.command("simulate", cls=Command)
 @click.argument("out", type=click.Path(path_type=Path))
-@click.option("--n-trials", default=100, show_default=True, help="Reaches; 420 give about 5050 samples.")
-@click.option("--n-electrodes", default=16, show_default=True, help="Electrodes with 4 channels each.")
-@click.option("--drift", default=0.2, show_default=True, help="SD of the slow drift of log rates.")
-@click.option("--bursts/--no-bursts", default=True, show_default=True, help="Let a third of the channels burst.")
+@click.option("--n-trials", default=100, help="Reaches; 420 give about 5050 samples.")
+@click.option("--n-electrodes", default=16, help="Electrodes with 4 channels each.")
+@click.option("--drift", default=0.2, help="SD of the slow drift of log rates.")
+@click.option("--bursts/--no-bursts", default=True, help="Let a third of the channels burst.")
 @click.option("--noise", is_flag=True, help="Make the spikes independent of the movement.")
-@click.option("--seed", default=0, show_default=True, help="The same seed gives the same file.")
+@click.option("--seed", default=0, help="The same seed gives the same file.")
 def simulate_command(out: Path, seed: int, **settings: Any) -> None:
     """Write a simulated motor-cortex session with known truth to OUT (.nwb, .npz or .h5).
 
@@ -28,4 +31,6 @@ def simulate_command(out: Path, seed: int, **settings: Any) -> None:
 
     recording = simulate_session(**settings, name=out.stem, random_state=seed)
     path = write(recording, out)
-    click.echo(f"{path}: {recording.n_channels} channels, {len(recording.trials)} trials, {recording.duration:.0f} s")
+    about = {"channels": recording.n_channels, "trials": len(recording.trials), "duration": recording.duration}
+    text = "{channels} channels, {trials} trials, {duration:.0f} s".format(**about)
+    current_output().show(lambda: {"file": str(path), **about}, lambda: f"{path}: {text}", path)

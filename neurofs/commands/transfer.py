@@ -1,35 +1,36 @@
 """``neurofs transfer``: what earlier sessions teach about the features of a new one."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
-from neurofs.commands.options import json_option
+from neurofs.commands.help import Command
+from neurofs.commands.options import out_option, read_list
+from neurofs.commands.output import current_output
 
 MEASURES = ["corrcoef", "infogain", "sks", "rrelieff", "rgs"]
 
 
-@click.command("transfer")
+@click.command("transfer", cls=Command)
 @click.argument("train", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--to", "new", required=True, type=click.Path(path_type=Path), help="The new session.")
-@click.option("--target", multiple=True, help="Behavior series: NAME, NAME:COLUMN or NAME.velocity.")
-@click.option("--bin-width", type=float, default=0.1, show_default=True, help="Width of a bin, in seconds.")
-@click.option("--n-lags", type=int, default=10, show_default=True, help="Bins before and with the target's own.")
+@click.option(
+    "--target", multiple=True, callback=read_list, help="Behavior series: NAME, NAME:COLUMN or NAME.velocity."
+)
+@click.option("--bin-width", type=float, default=0.1, help="Width of a bin, in seconds.")
+@click.option("--n-lags", type=int, default=10, help="Bins before and with the target's own.")
 @click.option(
     "--quality",
     type=click.Choice(MEASURES),
     default=MEASURES[0],
-    show_default=True,
     help="What makes a feature good on the earlier sessions: its weight by this selector.",
 )
-@click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="Features to print.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write the whole ranking here, as CSV.")
-@click.option("--seed", default=0, show_default=True, help="Seed of all draws.")
-@json_option
+@click.option("--top", type=click.IntRange(min=1), default=20, help="Features to print.")
+@out_option("Write the whole ranking here, as CSV.")
+@click.option("--seed", default=0, help="Seed of all draws.")
 def transfer_command(
-    train: tuple[Path, ...], new: Path, quality: str, top: int, out: Path | None, seed: int, as_json: bool, **given: Any
+    train: tuple[Path, ...], new: Path, quality: str, top: int, out: Path | None, seed: int, **given: Any
 ) -> None:
     """Rank the features of a new session by what earlier sessions TRAIN teach, without its targets.
 
@@ -55,11 +56,11 @@ def transfer_command(
     if out is not None:
         names = found.ranking["channel"].map(printable)
         write_atomically(out, found.ranking.assign(channel=names).to_csv(index=False))
-    click.echo(json.dumps(found.to_dict(), indent=2) if as_json else render_transfer(found, top))
-    if out is not None and not as_json:
-        click.echo(f"\nranking: {out}")
+    place = "" if out is None else f"\n\nranking: {out}"
+    brief = out or render_transfer(found, top)
+    current_output().show(found.to_dict, lambda: f"{render_transfer(found, top)}{place}", brief)
 
 
 def _show_progress(done: int, total: int) -> None:
     """Say how many folds of the comparison are done."""
-    click.echo(f"compared on {done} of {total} folds", err=True)
+    current_output().tell(f"compared on {done} of {total} folds")

@@ -8,10 +8,13 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from neurofs.comparison.amount import warn_of_losses
 from neurofs.comparison.chance import describe_chance
 from neurofs.comparison.channel_summary import ChannelTests
 from neurofs.comparison.coverage import describe_coverage
+from neurofs.comparison.field_scores import score_in_field
 from neurofs.comparison.headline import write_headline
+from neurofs.comparison.names import name_method
 from neurofs.comparison.problem import KERNEL, SPARSE, Problem
 from neurofs.comparison.scores import RANGES, SCORES, find_variance
 from neurofs.comparison.stats import (
@@ -69,13 +72,13 @@ def summarize(
 ) -> Summary:
     """Return the summary of a comparison."""
     digest = _Digest(problem, scores)
-    methods = digest.rank_methods()
+    methods = [digest.score_in_field(method, predictions) for method in digest.rank_methods()]
     chance = list(describe_chance(problem, predictions, methods, digest.main, tensor.attrs["bin_width"]))
     findings = Findings(
         score=digest.score,
         reference=problem.reference,
         main=digest.main,
-        session=_describe_session(recording, tensor, problem),
+        session=describe_facts(recording, tensor, problem),
         audit=_describe_audit(problem, tensor),
         methods=methods,
         tests=digest.tests(),
@@ -117,6 +120,15 @@ class _Digest:
         groups = self.chosen.groupby("method", sort=False)
         return sorted((self._describe_method(str(m), rows) for m, rows in groups), key=self._place)
 
+    def score_in_field(self, method: MethodScores, predictions: xr.Dataset) -> MethodScores:
+        """Return a method with its score in the measure of the field, if the target has one."""
+        found = pd.Series(score_in_field(self.problem, predictions, method.method), dtype=float)
+        if found.empty:
+            return method
+        least, most = RANGES["accuracy"] if self.problem.classes else (0.0, 180.0)
+        by_place = found.rename_axis(["repeat", "fold"]).groupby(self.place).mean()
+        return method.model_copy(update={"in_field": estimate(by_place, self.ratio, least, most)})
+
     def _place(self, method: MethodScores) -> float:
         mean = method.pooled.of(self.score).mean
         return math.inf if mean is None else -mean
@@ -125,6 +137,7 @@ class _Digest:
         outputs = rows.groupby("output", sort=False)
         return MethodScores(
             method=method,
+            label=name_method(method),
             selector=rows["selector"].iloc[0],
             decoder=" / ".join(rows["decoder"].value_counts().index),
             weighted=rows["weighted"].mean(),
@@ -247,12 +260,13 @@ def _compare_curves(ours: pd.DataFrame, theirs: pd.DataFrame) -> dict[str, Any]:
     return {"n": sizes, "share": share, "n_folds": len(ours)}
 
 
-def _describe_session(recording: Recording, tensor: xr.Dataset, problem: Problem) -> SessionFacts:
+def describe_facts(recording: Recording, tensor: xr.Dataset, problem: Problem) -> SessionFacts:
+    """Return what is decoded, with warnings; known before any task is done."""
     from neurofs.recordings.quality import find_warnings
 
     attrs = tensor.attrs
     outputs = zip(problem.outputs, problem.units, strict=True)
-    return SessionFacts(
+    facts = SessionFacts(
         name=recording.name,
         source=recording.source,
         source_hash=recording.source_hash,
@@ -264,6 +278,7 @@ def _describe_session(recording: Recording, tensor: xr.Dataset, problem: Problem
         first_lag=attrs["first_lag"],
         n_samples=len(problem.samples),
         n_trials=0 if problem.trials is None else len(np.unique(problem.trials)),
+        n_trials_recorded=attrs["n_trials"],
         n_gaps=len(find_gaps(recording.observed)),
         kind=problem.kind,
         outputs=[Output(name=name, unit=unit) for name, unit in outputs],
@@ -272,6 +287,7 @@ def _describe_session(recording: Recording, tensor: xr.Dataset, problem: Problem
         notes=attrs["notes"],
         warnings=[*find_warnings(recording), *_find_warnings(problem, attrs)],
     )
+    return facts.model_copy(update={"warnings": [*warn_of_losses(facts), *facts.warnings]})
 
 
 def _find_warnings(problem: Problem, attrs: Mapping[str, Any]) -> Iterator[str]:

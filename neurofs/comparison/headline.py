@@ -25,6 +25,9 @@ LEVEL = 0.05
 MOST_NAMED = 40
 """Channels that the headline may list by name."""
 
+MOST_TUNED = 5
+"""Channels that are named as the most strongly tuned."""
+
 
 def write_headline(summary: Findings) -> Headline:
     """Return the numbers that matter most, and a few sentences about them."""
@@ -32,13 +35,19 @@ def write_headline(summary: Findings) -> Headline:
     same = split_method(summary.main)[1]
     everything = next((methods[name] for name in (f"all + {same}", "all") if name in methods), None)
     rival = next((m for m in summary.methods if not _is_kin(m, reference)), None)
+    rival_number = _number("Best rival", rival, score) if rival else None
     numbers = Numbers(
         main=_number(name_method(summary.main), methods[summary.main], score),
         reference=_number(name_method(reference), methods[reference], score),
         all=_number("All features", everything, score) if everything else None,
-        rival=_number("Best rival", rival, score) if rival else None,
+        rival=rival_number,
     )
-    return Headline(numbers=numbers, sentences=list(_sentences(summary, numbers)))
+    return Headline(
+        numbers=numbers,
+        how_well=[_describe_main(summary), *([_compare_with_rival(summary, rival_number)] if rival_number else [])],
+        which=[*tell_channels(summary.channels), *_describe_few_channels(summary)],
+        believe=[judge_chance(summary.chance_of(summary.main))] if summary.chance else [],
+    )
 
 
 def _number(label: str, method: MethodScores, score: str) -> Number:
@@ -50,16 +59,6 @@ def _is_kin(method: MethodScores, reference: str) -> bool:
     return method.selector == reference or method.method in (KERNEL, SPARSE)
 
 
-def _sentences(summary: Findings, numbers: Numbers) -> Iterator[str]:
-    yield _describe_main(summary)
-    if numbers.rival:
-        yield _compare_with_rival(summary, numbers.rival)
-    if summary.chance:
-        yield judge_chance(summary.chance_of(summary.main))
-    yield from tell_channels(summary.channels)
-    yield from _describe_few_channels(summary)
-
-
 def tell_channels(tests: ChannelTests | None) -> Iterator[str]:
     """Say how many channels are tuned, how many add something, and at which lags tuned channels tell most."""
     if tests is None:
@@ -69,7 +68,9 @@ def tell_channels(tests: ChannelTests | None) -> Iterator[str]:
         tests.n_adds, f"; {tests.n_adds} add something that no other has"
     )
     text = f"{tests.n_tuned} of {n} channels {'is' if tests.n_tuned == 1 else 'are'} tuned ({rate}){adds}"
-    yield f"{text}{tell_lags(tests)}."
+    best = sorted((one for one in tests.channels if one.tuned), key=lambda one: -one.r2)[:MOST_TUNED]
+    names = f" Most strongly tuned: {', '.join(printable(one.channel) for one in best)}." if len(best) > 1 else ""
+    yield f"{text}{tell_lags(tests)}.{names}"
 
 
 def tell_lags(tests: ChannelTests) -> str:
@@ -86,9 +87,13 @@ def _describe_main(summary: Findings) -> str:
         f"{printable(name)} with {SCORE_NAMES[summary.score]} = {format_estimate(found.of(summary.score))}"
         for name, found in main.outputs.items()
     )
+    if main.in_field is not None:
+        field = format_estimate(main.in_field, *((3, 2) if summary.session.classes else (1, 1)))
+        outputs += f", {'accuracy per trial' if summary.session.classes else 'mean error in degrees'} {field}"
     n_features = summary.session.n_channels * summary.session.n_lags
     used = f"{main.n.median} of {n_features}" if main.n.median < n_features else f"all {n_features}"
-    return f"{name_method(main.method)} decodes {outputs}, from {used} features."
+    auto = ", the decoder chosen on training data," if split_method(main.method)[1] == "auto" else ""
+    return f"{name_method(main.method)}{auto} decodes {outputs}, from {used} features."
 
 
 def _compare_with_rival(summary: Findings, rival: Number) -> str:
@@ -169,7 +174,7 @@ def render_summary(summary: Summary) -> str:
     tests = summary.tests_by_method
     rows = [
         [
-            m.method,
+            name_method(m.method),
             str(m.n.median),
             *(_cell(name, m.pooled.of(name)) for _, name in columns),
             *_test_cells(tests.get(m.method)),

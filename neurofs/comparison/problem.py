@@ -187,7 +187,7 @@ def list_tasks(problem: Problem) -> list[Task]:
     methods = dict.fromkeys((*options.selectors, *BASELINES))
     if problem.classes:
         methods.pop("kalman")
-    methods |= dict.fromkeys(name_alone(name) for name in sorted(options.decoder) if DECODERS[name].own_metric)
+    methods |= dict.fromkeys(name_alone(name) for name in sorted(options.decoders) if DECODERS[name].own_metric)
     joint = {method for method in methods if find_decoder(method)}  # fitted to all outputs at once
     return [
         Task(method, ALL_OUTPUTS if method in joint else output, fold.repeat, fold.fold)
@@ -218,7 +218,7 @@ def decoders_of(problem: Problem, method: str) -> list[str]:
     """Return the decoders, beside knn, that run on the features of a selector, or on all: the same for each."""
     if method not in (*problem.options.selectors, "all"):
         return []
-    return [name for name in problem.options.decoder if name != "knn" and not DECODERS[name].own_metric]
+    return [name for name in problem.options.decoders if name != "knn" and not DECODERS[name].own_metric]
 
 
 def _name_packages(method: str, decoders: list[str]) -> list[str]:
@@ -274,14 +274,14 @@ def _spell_out(options: CompareOptions, classes: bool) -> CompareOptions:
     for name in names:
         if SELECTORS.find(name).target == "classes" and not classes:
             raise UsageError(f"{name} needs classes as target, a condition of the trials; leave it out")
-    for name in options.decoder:
+    for name in options.decoders:
         if DECODERS.find(name).target == "classes" and not classes:
             raise UsageError(f"decoder {name} needs classes as target, a condition of the trials; leave it out")
-    decoders = tuple(dict.fromkeys((*options.decoder, *(["kernel-rgs"] * ("kernel-rgs-sparse" in options.decoder)))))
+    decoders = tuple(dict.fromkeys((*options.decoders, *(["kernel-rgs"] * ("kernel-rgs-sparse" in options.decoders)))))
     if not names:
         raise UsageError("expected at least one selector besides the baselines all, random, ridge, kalman")
     _check_settings(options.settings)
-    return options.model_copy(update={"selectors": names, "decoder": decoders})
+    return options.model_copy(update={"selectors": names, "decoders": decoders})
 
 
 def _check_settings(settings: dict[str, dict[str, Any]]) -> None:
@@ -330,6 +330,7 @@ def _check_amount(tensor: xr.Dataset, n_rows: int, trials: np.ndarray | None, op
         dropped = ", ".join(
             f"{tensor.attrs[f'dropped_{why}']} {words}"
             for why, words in {
+                "outside": "outside of trials or not observed",
                 "window": "because their window of lags does not fit into a trial or an observed stretch",
                 "target": "because the target is missing",
                 "period": "outside the period",

@@ -11,6 +11,7 @@ from pathlib import Path
 from neurofs import __version__
 from neurofs.comparison.summary import Input, Provenance
 from neurofs.ground.config import RunOptions
+from neurofs.ground.files import hash_file
 from neurofs.recordings.recording import Recording
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "xarray", "pandas", "h5py", "joblib")
@@ -31,9 +32,18 @@ def describe_provenance(
         seconds=seconds,
         peak_memory=_peak_memory(),
         git=_find_revision(),
-        inputs=[Input(path=recording.source, sha256=recording.source_hash)],
+        inputs=_list_inputs(options, recording),
         threads=1,
     )
+
+
+def _list_inputs(options: RunOptions, recording: Recording) -> list[Input]:
+    """Return the file with the spikes, and that with the behavior if it is another."""
+    first = Input(path=recording.source, sha256=recording.source_hash)
+    if options.behavior_file is None:
+        return [first]
+    path = Path(options.behavior_file)
+    return [first, Input(path=path.name, sha256=hash_file(path))]
 
 
 def _find_version(name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""What the report shows of a session itself: its channels, its trials, and spikes around movement onset.
+"""What the report shows of a session itself: its channels and their tuning, its trials, and spikes around events.
 
 `describe_session` returns one dataset, the `session.nc` of a run folder:
 
@@ -11,17 +11,24 @@
     gap_start, gap_stop            (gap)      stretches in which nothing was observed
     raster                         (raster_channel, event, raster_time)  spikes per bin, NaN outside the trial
     onset, event_trial, event_condition  (event)  the moment aligned to, its trial (-1: none) and condition
+    tuning_rate, tuning_error      (raster_channel, tuning_bin)  spikes per second, and the standard error of this mean
+    tuning_lag                     (raster_channel)  seconds; the lag at which counts go best with the outputs
+    tuning_value, tuning_label, tuning_n  (tuning_bin)  middle of a bin of the target (degrees for directions and
+                                              angles, the number of a class), its name, and its samples
 
 The attribute ``alignment`` says in words what `onset` is, ``condition`` which column of the trials the
-conditions are from. Everything survives a netCDF round trip unchanged.
+conditions are from. ``tuning_kind`` (direction, angle, value, classes), ``tuning_name`` and ``tuning_unit`` say what
+rates are held against (`comparison.tuning`). Everything survives a netCDF round trip unchanged.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from neurofs.comparison.tuning import describe_tuning
 from neurofs.features.target import list_conditions
 from neurofs.recordings.quality import measure_activity
 from neurofs.recordings.recording import TICK, Recording, find_gaps
@@ -37,6 +44,20 @@ MAX_CHANNELS, MAX_EVENTS = 12, 60
 MOVING = 0.2
 """A movement begins where the speed first passes this share of its peak."""
 
+_UNKNOWN: dict[Any, dict[tuple[str, ...], tuple[str, ...]]] = {
+    np.nan: {
+        ("channel",): ("rate", "presence", "fano", "x", "y"),
+        ("trial",): ("trial_start", "trial_stop"),
+        ("gap",): ("gap_start", "gap_stop"),
+        ("raster_channel", "event", "raster_time"): ("raster",),
+        ("raster_channel", "tuning_bin"): ("tuning_rate", "tuning_error"),
+        ("raster_channel",): ("tuning_lag",),
+    },
+    False: {("channel",): ("silent", "partly_active")},
+    "": {("channel",): ("duplicate_of", "electrode", "kind")},
+}
+"""What stands for a variable that a run folder does not have, by its dimensions."""
+
 
 def describe_session(recording: Recording, tensor: xr.Dataset, channels: Sequence[str]) -> xr.Dataset:
     """Return what a report shows of the session itself.
@@ -47,7 +68,7 @@ def describe_session(recording: Recording, tensor: xr.Dataset, channels: Sequenc
     tensor : Dataset
         What `build_tensor` made of the recording.
     channels : sequence of str
-        Names of the most informative channels, best first; the raster shows up to 12 of them.
+        Names of the most informative channels, best first; raster and tuning show up to 12 of them.
 
     Examples
     --------
@@ -73,7 +94,15 @@ def describe_session(recording: Recording, tensor: xr.Dataset, channels: Sequenc
         coords={"channel": recording.channels["name"].to_numpy(dtype=str)},
         attrs={"name": recording.name, "duration": recording.duration},
     )
-    return described.merge(_make_raster(recording, tensor, channels), combine_attrs="no_conflicts")
+    shown = [str(name) for name in channels][:MAX_CHANNELS]
+    parts = [described, _make_raster(recording, tensor, shown), _find_tuning(recording, tensor, shown)]
+    return xr.merge(parts, combine_attrs="no_conflicts", join="exact")
+
+
+def _find_tuning(r: Recording, tensor: xr.Dataset, shown: Sequence[str]) -> xr.Dataset:
+    names, edges = r.channels["name"].tolist(), _find_edges(tensor)
+    counts = [np.diff(_count_before(r, names.index(name), edges)) for name in shown]
+    return describe_tuning(tensor, np.array(counts).reshape(len(shown), len(edges) - 1).T, shown)
 
 
 def fill_session(session: xr.Dataset, channels: Sequence[str] | np.ndarray) -> xr.Dataset:
@@ -82,19 +111,16 @@ def fill_session(session: xr.Dataset, channels: Sequence[str] | np.ndarray) -> x
     >>> fill_session(xr.Dataset(), ["a", "b"])["rate"].values
     array([nan, nan])
     """
-    n = len(channels)
-    unknown, empty, no = np.full(n, np.nan), np.full(n, "", dtype=object), np.zeros(n, dtype=bool)
-    values: dict[str, tuple[str | tuple[str, ...], np.ndarray]] = {
-        **dict.fromkeys(("rate", "presence", "fano", "x", "y"), ("channel", unknown)),
-        **dict.fromkeys(("silent", "partly_active"), ("channel", no)),
-        **dict.fromkeys(("duplicate_of", "electrode", "kind"), ("channel", empty)),
-        **{name: ("trial", np.empty(0)) for name in ("trial_start", "trial_stop")},
-        **{name: ("gap", np.empty(0)) for name in ("gap_start", "gap_stop")},
-        "raster": (("raster_channel", "event", "raster_time"), np.empty((0, 0, 0), np.float32)),
+    sizes = {"channel": len(channels), **session.sizes}
+    missing = {
+        name: (dims, np.full([sizes.get(dim, 0) for dim in dims], unknown))
+        for unknown, by_dims in _UNKNOWN.items()
+        for dims, names in by_dims.items()
+        for name in names
+        if name not in session
     }
-    if all(name in session for name in values):
-        return session
-    return xr.Dataset(values, coords={"channel": np.asarray(channels)})
+    coords = {} if "channel" in session.coords else {"channel": np.asarray(channels)}
+    return session.assign_coords(coords).assign(missing)
 
 
 def _describe_channels(r: Recording, tensor: xr.Dataset) -> dict[str, tuple]:
@@ -130,8 +156,7 @@ def _numbers(table: pd.DataFrame, *columns: str) -> np.ndarray:
 
 def _fano_factors(r: Recording, tensor: xr.Dataset) -> np.ndarray:
     """Return variance over mean of each channel's counts in the observed bins of the tensor."""
-    width = tensor.attrs["bin_width"]
-    edges = np.append(tensor["time"].values, tensor["time"].values[-1] + width)
+    edges = _find_edges(tensor)
     observed = _lie_inside(r.observed, edges[:-1], edges[1:])
     factors = np.full(r.n_channels, np.nan)
     for channel in range(r.n_channels):
@@ -139,6 +164,12 @@ def _fano_factors(r: Recording, tensor: xr.Dataset) -> np.ndarray:
         if counts.any():
             factors[channel] = counts.var() / counts.mean()
     return factors
+
+
+def _find_edges(tensor: xr.Dataset) -> np.ndarray:
+    """Return where the bins of a tensor begin, and where the last one ends."""
+    starts = tensor["time"].values
+    return np.append(starts, starts[-1] + tensor.attrs["bin_width"])
 
 
 def _count_before(r: Recording, channel: int, times: np.ndarray) -> np.ndarray:
@@ -160,9 +191,8 @@ def _lie_inside(intervals: np.ndarray, starts: np.ndarray, stops: np.ndarray) ->
 # The raster
 
 
-def _make_raster(r: Recording, tensor: xr.Dataset, channels: Sequence[str]) -> xr.Dataset:
+def _make_raster(r: Recording, tensor: xr.Dataset, shown: Sequence[str]) -> xr.Dataset:
     names = r.channels["name"].tolist()
-    shown = [str(name) for name in channels][:MAX_CHANNELS]
     onset, trial, alignment = _find_onsets(r, tensor)
     column = _find_condition(r)
     condition = _texts(r.trials, column)[trial] if column else np.full(len(onset), "", dtype=str)

@@ -63,13 +63,17 @@ class PooledScores(Scores):
 class MethodScores(Part):
     """One method at its own choices."""
 
-    method: str
+    method: str = Field(description="As in scores.csv.")
+    label: str = Field(description="Its name for people, in terminal, report and index.")
     selector: str
     decoder: str = Field(description="The decoders that were used, most often used first.")
     weighted: float = Field(description="Share of folds in which distances were weighted.")
     n: Count = Field(description="Number of features.")
     outputs: dict[str, Scores] = Field(description="By the name of the output.")
     pooled: PooledScores
+    in_field: Estimate | None = Field(
+        None, description="Accuracy per trial of classes, mean error in degrees of angles; null for other targets."
+    )
 
 
 class PairedTest(Part):
@@ -273,7 +277,14 @@ class Headline(Part):
     """The result in a few numbers and sentences."""
 
     numbers: Numbers
-    sentences: list[str]
+    how_well: list[str] = Field(description="How well the target is decoded, and beside what.")
+    which: list[str] = Field(description="Which channels, at which lags; how few suffice.")
+    believe: list[str] = Field(description="Whether it may be chance.")
+
+    @property
+    def sentences(self) -> list[str]:
+        """All sentences, in order."""
+        return [*self.how_well, *self.which, *self.believe]
 
 
 class Output(Part):
@@ -286,10 +297,11 @@ class Output(Part):
 class Dropped(Part):
     """How many bins are no samples, by the reason.
 
-    Their window of lags leaves the observed trial, the target is missing, or they lie outside the period or
-    between the steps that were asked for.
+    They lie outside of all trials or were not observed, their window of lags leaves the observed trial, the target is
+    missing, or they lie outside the period or between the steps that were asked for.
     """
 
+    outside: int = 0
     window: int
     target: int
     period: int
@@ -309,7 +321,8 @@ class SessionFacts(Part):
     bin_width: float = Field(description="Seconds.")
     first_lag: int = Field(description="In bins; positive if spikes precede the target.")
     n_samples: int
-    n_trials: int
+    n_trials: int = Field(description="Those with samples.")
+    n_trials_recorded: int = Field(0, description="All trials of the recording.")
     n_gaps: int
     kind: Literal["trials", "blocks", "permuted", "shuffled"] = Field(description="What a fold is made of.")
     outputs: list[Output]

@@ -42,6 +42,7 @@ from neurofs.ground.config import TensorOptions
 from neurofs.ground.errors import UsageError, printable, quoted
 from neurofs.metric.neighbors import prefix_curve
 from neurofs.recordings.recording import Recording, Series
+from neurofs.recordings.window import choose_window, settle_window
 from neurofs.selectors import RGS, SELECTORS
 from neurofs.selectors.meta import QualityMap, describe_features, measure_quality
 
@@ -74,24 +75,25 @@ class View:
 
 def view_session(recording: Recording, options: TensorOptions, *, blind: bool = False) -> View:
     """Return the samples of a recording; `blind` puts an empty target in the place of all behavior."""
+    width, n_lags, _ = choose_window(recording, options.bin_width, options.n_lags)
     if blind:
-        recording = dataclasses.replace(recording, behavior={EMPTY: _empty_target(recording, options)})
+        recording = dataclasses.replace(recording, behavior={EMPTY: _empty_target(recording, width)})
         options = options.model_copy(update={"target": (EMPTY,)})
     tensor = build_tensor(recording, **options.model_dump())
     samples, y, trial = to_samples(tensor)
     if not len(samples):
         raise UsageError(
-            f"session {quoted(recording.name)} has no samples: no window of {options.n_lags} bins of "
-            f"{options.bin_width:g} s fits into a trial; choose fewer or smaller bins"
+            f"session {quoted(recording.name)} has no samples: no window of {n_lags} bins of {width:g} s "
+            f"fits into a trial; choose fewer or smaller bins"
         )
     lags, width = tensor["lag"].values, tensor.attrs["bin_width"]
     trials = trial if len(recording.trials) else None
     return View(recording.name, samples, lags, width, recording.channels, y, trials)
 
 
-def _empty_target(recording: Recording, options: TensorOptions) -> Series:
+def _empty_target(recording: Recording, bin_width: float) -> Series:
     start, stop = recording.span
-    time = np.arange(start, stop, options.bin_width) + options.bin_width / 2
+    time = np.arange(start, stop, bin_width) + bin_width / 2
     return Series(EMPTY, time, np.zeros((len(time), 1)), (EMPTY,))
 
 
@@ -249,7 +251,7 @@ def transfer(
     earlier, new : recordings
         `new` may have no behavior at all; then there is a ranking, and nothing to compare it with.
     options : TensorOptions
-        Target, bins and lags, the same for all sessions.
+        Target, bins and lags, the same for all sessions; "auto" is what suits the new one.
     quality : str
         The name of a selector whose weights are the quality.
     regressor, random_state :
@@ -266,6 +268,7 @@ def transfer(
     (16, ['meta-features', 'average', 'firing rate', 'rgs'])
     """
     _check_apart(earlier, new)
+    options = settle_window(options, new)
     measure = _find_measure(quality)
     blind = view_session(new, options, blind=True)
     meta = blind.describe()

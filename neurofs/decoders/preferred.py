@@ -62,7 +62,7 @@ class PreferredDecoder(MetricAverage):
     (['local-linear'], True)
     """
 
-    name, label = "auto", "preferred decoder"
+    name, label = "auto", "auto"
 
     def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         every = super()._fit_part(train, targets, weights, rehearsals)

@@ -28,14 +28,15 @@ from neurofs.features.samples import Samples
 from neurofs.features.target import encode_condition, find_span, find_target, is_condition, resample
 from neurofs.ground.errors import UsageError, printable, quoted
 from neurofs.recordings.recording import TICK, Recording, Series
+from neurofs.recordings.window import Auto, choose_window
 
 
 def build_tensor(
     recording: Recording,
     target: str | Sequence[str],
     *,
-    bin_width: float = 0.1,
-    n_lags: int = 10,
+    bin_width: float | Auto = "auto",
+    n_lags: int | Auto = "auto",
     lead: float = 0.0,
     step: float | None = None,
     sqrt: bool = False,
@@ -50,10 +51,11 @@ def build_tensor(
     target : str or several
         ``NAME``, ``NAME:COLUMN`` or ``NAME.velocity`` of a behavior series; or a single condition of the
         trials, such as ``direction``.
-    bin_width : float
+    bin_width : float or "auto"
         Seconds, rounded to whole nanoseconds. A recording of counts takes whole multiples of its own bins.
-    n_lags : int
-        Bins in the window of a sample.
+        "auto" is 0.1, or near it a multiple of the recording's own bins.
+    n_lags : int or "auto"
+        Bins in the window of a sample. "auto" is 10, and less where trials are short (`recordings.window`).
     lead : float
         Seconds between the newest bin of the window and the target; negative to use spikes after the target.
     step : float, optional
@@ -80,6 +82,7 @@ def build_tensor(
     targets = (target,) if isinstance(target, str) else tuple(target)
     if not targets:
         raise UsageError(f"no target; choose one with --target: {_list_names(recording.behavior)}")
+    bin_width, n_lags, _ = choose_window(recording, bin_width, n_lags)
     grid = _make_grid(recording, bin_width)
     first_lag = _whole_bins("lead", lead, grid)
     trial, run = _label_bins(recording, grid)
@@ -97,6 +100,7 @@ def build_tensor(
         "first_lag": first_lag,
         "reach": reach,
         "target_span": target_span,
+        "n_trials": len(recording.trials),
         "counts": "square root" if sqrt else "spikes per bin",
         "smooth": float(smooth),
         "classes": classes,
@@ -307,6 +311,7 @@ def _find_valid(
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Return which bins make a sample, and how many were dropped for each reason, in this order."""
     checks = {
+        "outside": run >= 0,
         "window": _window_in_run(run, n_lags, first_lag),
         "target": np.isfinite(target).all(axis=1),
         "period": _in_period(recording, grid, period),

@@ -6,29 +6,69 @@ with the nearest known name.
 """
 
 import difflib
+import re
 import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_origin
 
 import tomli_w
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from neurofs.ground.errors import InputError, UsageError, printable, quoted
 
-Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+
+def split_names(text: str) -> tuple[str, ...]:
+    r"""Return the names in a text, which commas separate; a comma of a name's own has a backslash before it.
+
+    >>> split_names(r"hand_velocity, yaw\,left")
+    ('hand_velocity', 'yaw,left')
+    """
+    names = (part.strip().replace("\\,", ",") for part in re.split(r"(?<!\\),", text))
+    return tuple(name for name in names if name)
 
 
-def _split_names(value: Any) -> Any:
+def join_names(names: Collection[str]) -> str:
+    r"""Return names as one text that `split_names` takes apart again.
+
+    >>> print(join_names(["hand_velocity", "yaw,left"]))
+    hand_velocity,yaw\,left
+    """
+    return ",".join(name.replace(",", "\\,") for name in names)
+
+
+def _split_text(value: Any) -> Any:
+    """Return the names of one text; a list is taken as it is."""
+    return split_names(value) if isinstance(value, str) else value
+
+
+def _split_all(value: Any) -> Any:
     """Return names from one text, a list, or texts with commas between names."""
     texts = (value,) if isinstance(value, str) else value
     if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
         return value
-    return tuple(name.strip() for text in texts for name in text.split(",") if name.strip())
+    return tuple(name for text in texts for name in split_names(text))
 
 
-NameList = Annotated[tuple[str, ...], BeforeValidator(_split_names)]
-"""Names that have no commas of their own, which may therefore separate them."""
+def _split_numbers(value: Any) -> Any:
+    """Return the numbers of one text, of one number, or of a list of either."""
+    parts = value if isinstance(value, list | tuple) else (value,) if isinstance(value, int | str) else None
+    if parts is None:
+        return value
+    return tuple(number for part in parts for number in (split_names(part) if isinstance(part, str) else (part,)))
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_split_text)]
+"""Names from files. A list is taken as it is, since such names may have commas."""
+
+NameList = Annotated[tuple[str, ...], BeforeValidator(_split_all)]
+"""Names that have no commas of their own, which separate them in lists, too."""
+
+Numbers = Annotated[tuple[int, ...], BeforeValidator(_split_numbers)]
+
+RENAMED = {"decoder": "decoders"}
+"""Keys of earlier versions, and what they are called now."""
 
 
 class Options(BaseModel):
@@ -59,6 +99,9 @@ class LoadOptions(Options):
     )
     sampling_rate: float | None = Field(None, gt=0, description="Samples per second of times given in samples.")
     behavior: Names = Field((), description="Variables with behavior series, such as hand velocity.")
+    behavior_file: str | None = Field(
+        None, description="Another file with the behavior (and trials), on the clock of the spikes, in seconds."
+    )
     behavior_time: str | None = Field(None, description="Variable with the times of the behavior samples.")
     behavior_rate: float | None = Field(None, gt=0, description="Samples per second of the behavior series.")
     circular: Names = Field((), description="Behavior series that are angles in radians.")
@@ -78,8 +121,12 @@ class TensorOptions(Options):
     """How a recording becomes a channel × lag tensor."""
 
     target: Names = Field((), description="Behavior series to decode: NAME, NAME:COLUMN or NAME.velocity.")
-    bin_width: float = Field(0.1, gt=0, description="Width of a bin, in seconds.")
-    n_lags: int = Field(10, ge=1, le=1000, description="Number of bins before (and with) the target's own.")
+    bin_width: Annotated[float, Field(gt=0)] | Literal["auto"] = Field(
+        "auto", description="Width of a bin, in seconds; auto is 0.1, or near it a multiple of stored bins."
+    )
+    n_lags: Annotated[int, Field(ge=1, le=1000)] | Literal["auto"] = Field(
+        "auto", description="Number of bins before (and with) the target's own; auto is 10, and less in short trials."
+    )
     lead: float = Field(0.0, description="Predict this many seconds ahead (negative: behind).")
     step: float | None = Field(None, gt=0, description="Seconds between samples; one bin by default.")
     sqrt: bool = Field(False, description="Take the square root of counts.")
@@ -98,8 +145,12 @@ class SessionOptions(LoadOptions, TensorOptions):
 class CompareOptions(Options):
     """How selectors and decoders are compared."""
 
-    selectors: NameList = Field((), description="Selectors to compare, the first against all others: rgs,sks,corrcoef.")
-    decoder: NameList = Field(
+    selectors: NameList = Field(
+        (),
+        description="Selectors to compare, the first against all others; rgs,sks,infogain,corrcoef by default, for "
+        "classes rgs,simba,relieff,infogain.",
+    )
+    decoders: NameList = Field(
         ("auto",),
         description="Decoders on the selected features, beside knn: auto (the best for each selector, "
         "on an inner split), knn, local-linear, kernel-ridge, average, ridge, wiener-cascade, kalman, svr, "
@@ -116,7 +167,7 @@ class CompareOptions(Options):
     )
     n_splits: int = Field(5, ge=2, le=100, description="Folds of the cross-validation.")
     n_repeats: int = Field(1, ge=1, le=1000, description="Repeats with shifted borders (permuted: another order).")
-    sizes: tuple[int, ...] = Field((), description="Numbers of features to try; 30 from 1 to all by default.")
+    sizes: Numbers = Field((), description="Numbers of features to try; 30 from 1 to all by default.")
     n_neighbors: int | Literal["auto"] = Field(
         "auto", description="Neighbors of soft kNN; auto chooses on an inner split."
     )
@@ -153,11 +204,18 @@ def make_options(kind: type[T], values: Mapping[str, Any], where: str = "options
         return kind.model_validate(dict(values))
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
+        key = ".".join(str(part) for part in _place_of(kind, first["loc"]))
         raise UsageError(f"{where}: {key}: {first['msg']}; found {quoted(first['input'])}") from None
 
 
+def _place_of(kind: type[Options], place: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return where a value stands, without the alternatives that were tried for it."""
+    return place[:1] if get_origin(kind.model_fields[place[0]].annotation) in (Union, UnionType) else place
+
+
 def _nearest(key: str, kind: type[Options]) -> str:
+    if key in RENAMED:
+        return f"; it is called {RENAMED[key]} now"
     near = difflib.get_close_matches(str(key), kind.model_fields, n=1)
     return f"; did you mean {near[0]}?" if near else f". Known: {', '.join(kind.model_fields)}"
 
@@ -177,7 +235,7 @@ def select_options(kind: type[T], options: Options) -> T:
 def given_options(options: Options) -> dict[str, Any]:
     """Return the options that differ from their defaults.
 
-    >>> given_options(TensorOptions(target=("hand",), n_lags=10))
+    >>> given_options(TensorOptions(target=("hand",), n_lags="auto"))
     {'target': ('hand',)}
     """
     plain = type(options)()
@@ -200,7 +258,10 @@ def read_session_file(path: str | Path) -> tuple[Path, RunOptions]:
     options = make_options(RunOptions, read_toml(path, "a session file"), printable(path.name))
     if options.file is None:
         raise InputError(path.name, "the key file, naming the data", "no such key", 'Add file = "…".')
-    return path.parent / options.file, options
+    data = path.parent / options.file
+    if options.behavior_file is not None:
+        options = options.model_copy(update={"behavior_file": str(path.parent / options.behavior_file)})
+    return data, options
 
 
 def render_toml(values: Mapping[str, Any]) -> str:

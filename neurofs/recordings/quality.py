@@ -13,14 +13,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from neurofs.ground.config import LoadOptions, given_options, render_toml
+from neurofs.ground.config import LoadOptions, given_options, join_names, render_toml
 from neurofs.ground.errors import printable
 from neurofs.recordings.readers import load
 from neurofs.recordings.readers.variables import listed
 from neurofs.recordings.recording import InvalidRecording, Recording, Series, find_gaps
+from neurofs.recordings.window import BIN_WIDTH, N_LAGS, choose_window
 
 RARE = 0.1
 """A channel below this rate, in Hz, seldom says anything."""
+
+NO_BEHAVIOR = "If another file has them, on the same clock in seconds, name it with --behavior-file FILE."
 
 PARTLY = 0.8
 """A channel that has spikes in a smaller share of the session than this is active only in part of it."""
@@ -255,20 +258,19 @@ def _with_velocity(name: str) -> str:
 
 
 def _suggest_bins(r: Recording) -> dict[str, Any]:
-    """Leave the defaults (0.1 s, 10 lags) out; short trials get fewer lags, so that each keeps samples."""
-    own = r.bin_width if r.counts is not None else 0.1
-    width = round(max(1, round(0.1 / own)) * own, 9)
-    bins = np.median(r.trials["stop"] - r.trials["start"]) / width if len(r.trials) else np.inf
-    settings: dict[str, Any] = {} if width == 0.1 else {"bin_width": width}
-    return settings if bins >= 20 else settings | {"n_lags": max(1, int(bins + 1e-6) // 3)}
+    """Return the bins and lags that decode takes, where they are not the usual 0.1 s and 10."""
+    width, n_lags, _ = choose_window(r)
+    usual = {"bin_width": BIN_WIDTH, "n_lags": N_LAGS}
+    return {key: value for key, value in zip(usual, (width, n_lags), strict=True) if value != usual[key]}
 
 
 def _as_option(key: str, value: Any) -> list[str]:
     flag = key.replace("_", "-")
     if isinstance(value, bool):
         return [f"--{flag}"] if value else [f"--no-{flag}"]
-    values = value if isinstance(value, list | tuple) else [value]
-    return [word for v in values for word in (f"--{flag}", str(v))]
+    if isinstance(value, list | tuple):
+        return [f"--{flag}", join_names([str(v) for v in value])]
+    return [f"--{flag}", str(value)]
 
 
 # For people
@@ -289,7 +291,7 @@ def render_text(report: dict[str, Any]) -> str:
         lines += ["", "Decode it with", f"  {report['decode']['command']}", "or with a session file that says"]
         lines += [f"  {line}" for line in report["decode"]["session_file"].splitlines()]
     elif not report["problems"]:
-        lines += ["", "It has no behavior series to decode."]
+        lines += ["", f"It has no behavior series to decode. {NO_BEHAVIOR}"]
     return "\n".join(lines)
 
 

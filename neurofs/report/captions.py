@@ -48,14 +48,11 @@ TRACES = {
 }
 PATHS = {"velocity": "of summed velocity, from the first decoded bin of the trial", "position": "of the two outputs"}
 CURVE_WORDS = {
-    "mse": {"what": "Error", "better": "Lower is better", "good": "comes down early and stays low"},
-    "accuracy": {"what": "Accuracy", "better": "Higher is better", "good": "rises early"},
+    "r2": {"what": "R²", "better": "Higher is better"},
+    "accuracy": {"what": "Accuracy", "better": "Higher is better"},
 }
 LINES = {
-    "mse": (
-        "Horizontal lines: all features, the linear decoders, and chance, the error of predicting the mean, which is "
-        "the variance of the test targets."
-    ),
+    "r2": "Horizontal lines: all features, the linear decoders, and chance, which is predicting the mean.",
     "accuracy": "Horizontal lines: all features, the linear decoders, and chance, the accuracy at shifted targets.",
 }
 """What the horizontal lines of the curves are, and where that of chance comes from."""
@@ -74,18 +71,45 @@ SHIFTED = {
 }
 """What is shifted, and which question that answers."""
 
+TUNING = {
+    "direction": "the direction of {name} in sectors of 45°, from samples in the upper half of speed or distance",
+    "angle": "{name} in sectors of 30°",
+    "value": "{name}, in eighths of the samples",
+    "classes": "each class of {name}",
+}
+"""What rates are held against, by kind of target."""
+
+COURSES = {
+    "values": {
+        "what": "RMSE",
+        "reference": "SD of the truth",
+        "good": "where the error lies well below it, decoding tells trials apart at this moment; where the two meet, "
+        "knowing the usual course of a trial is as good",
+        "meaning": "Root mean squared error over trials",
+        "other": "the standard deviation of the true values over trials at the same moment",
+    },
+    "classes": {
+        "what": "accuracy",
+        "reference": "most frequent class",
+        "good": "where the accuracy lies well above it, decoding tells classes apart at this moment",
+        "meaning": "Share of trials whose class is right",
+        "other": "what always naming the most frequent class gives",
+    },
+    "few": {"text": " The line is dotted where less than half of these trials take part."},
+}
+"""Words of the course of the error within a trial, for values and for classes."""
+
 MAP = (
-    "Columns are channels, rows are lags: the bottom row is the bin of the movement itself, higher rows "
-    "are spikes that came earlier. A vertical streak is a channel that tells the same at many lags; single "
-    "dark cells are channels that matter at one lag. × marks silent channels; no selector has a reason to "
-    "select them."
+    "Channels are in order of contribution; the bottom row is the bin of the target itself, higher rows are spikes "
+    "that "
+    "came earlier. × marks silent channels."
 )
 
 _CAPTIONS = {
     "traces": Caption(
         "Decoded against true",
-        "Decoded by {method} at samples that were not used for training (first repeat of the cross-validation), "
-        "beside the truth. {good}{band}",
+        "At samples that were not used for training (first repeat), decoded by the method that is chosen above the "
+        "figure. {good}{band}",
     ),
     "plane": Caption(
         "The path in the plane",
@@ -95,10 +119,8 @@ _CAPTIONS = {
     ),
     "curves": Caption(
         "{what} against the number of features",
-        "Each line is one way to rank the features; soft kNN decodes with the best n of them. {better}; "
-        "bands are 95 % intervals over folds. A good ranking {good}: few features "
-        "say most of what all of them say. If a line reaches its best only at the right edge, the ranking "
-        "found no small set. The ring is the n that was chosen without looking at the test data. {lines}",
+        "Each line is one way to rank the features; soft kNN decodes with the best n of them. {better}; bands are 95 "
+        "% intervals over folds. The ring is the n that was chosen on training data. {lines}",
     ),
     "wins": Caption(
         "Winning percentages",
@@ -108,46 +130,49 @@ _CAPTIONS = {
     ),
     "weighting": Caption(
         "Weighted against unweighted",
-        "The same features in the same order, once weighed by the selector's weights and once all alike. "
-        "Weights that help more the more features are used mean that they make up for choosing too many; "
-        "below 50 %, the order of the features is all that is worth keeping.",
+        "The same features in the same order, weighed by the selector, and all alike. The gray band is what a fair "
+        "coin gives.",
     ),
     "weights": Caption(
         "Weights of {selector}",
-        "Weight of each channel × lag by {selector}, mean over folds; black is the largest of the map. {map}{marks}",
+        "Weight of each channel × lag by {selector}, mean over folds; the fullest shade is the largest. {map}{marks}",
     ),
     "top": Caption(
         "Selected features of every selector",
-        "The best {n} features of every selector; black: selected in every fold and for every output, "
-        "gray: in some.{marks} Rankings that look at one feature at a time may take all lags of a few channels, "
-        "which repeat each other; the table below counts channels and lags.",
+        "The best {n} features of every selector; full shade: selected in every fold and for every output.{marks}",
     ),
     "lags": Caption(
         "Lag profile",
         "Weight summed over channels, as a share of all weight, mean over folds and outputs. A peak says "
-        "how long before the movement the spikes tell most: in motor cortex some 50 to 200 ms. The dashed "
+        "by how much the spikes precede what they tell most of; at negative lags they follow it. The dashed "
         "line is what equal weights give; a profile that follows it has found no preferred lag. A rise "
         "toward the longest lag is a reason to try more lags.",
     ),
+    "best": Caption(
+        "At which lags",
+        "The {n} with the largest weight: the fuller the shade, the more of its counts the target explains at this "
+        "lag; "
+        "dot and line: the peak and its {level} % interval.",
+    ),
+    "best weights": Caption("At which lags", "Weights by {selector} of {n} channels; no channel is shown to be tuned."),
     "encoding": Caption(
         "Encoding profiles of tuned channels",
-        "One row per channel: R² of its counts at each lag, regressed on {target}, without slow time; darkest is the "
-        "largest of the row. The dot is the peak, the line its {level} % interval, from parts of the session drawn "
-        "anew. Read as: a peak at 100 ms with a short line says that the spikes of this channel precede what they tell "
-        "by about 100 ms; a line across all lags says that the target is too slow, or the channel too weak, to "
-        "tell. Lags are not tested one by one, since neighboring bins of a movement are alike.{rest}",
+        "R² of the counts of each channel at each lag, regressed on {target}, without slow time; full shade is the "
+        "largest of the row. The dot is the peak, the line its {level} % interval. A line across all lags says that "
+        "the target is too slow, or the channel too weak, to tell.{rest}",
     ),
     "positions": Caption(
         "Positions on the array",
-        "Area of a disk: weight by {selector}, summed over the channels and lags of one place. Rings are places "
-        "without weight. Disks that grow toward one side suggest a place for the next array.",
+        "Area of a disk: weight by {selector}, summed over the channels and lags of one place; rings are places "
+        "without weight.",
     ),
     "pairs": Caption(
         "Pairs of channels",
-        "{n} channels against each other: the darker, the more the product of the two tells of the target that no sum "
-        "of channels tells; black is the strongest. Rings: pairs that are found, {found}; dots: echoes, which repeat a "
+        "{n} channels against each other: the fuller the shade, the more the product of the two tells of the target "
+        "that "
+        "no sum of channels tells. Rings: pairs that are found, {found}; dots: echoes, which repeat a "
         "pair that is found, since a channel hears spikes of one of the two. Read as: the two rings of a pair say that "
-        "what one of these channels means for the movement depends on the other. Of the pairs found, at most {rate} % "
+        "what one of these channels means for the target depends on the other. Of the pairs found, at most {rate} % "
         "are expected to be false; shades without a ring are chance.",
     ),
     "unique": Caption(
@@ -190,12 +215,24 @@ _CAPTIONS = {
         "The dashed line is the window of one sample, {window} s: trials shorter than that give no "
         "sample. A few trials much longer than the rest are worth a look; the animal may have paused.",
     ),
+    "tuning": Caption(
+        "Tuning of the channels with the largest weight",
+        "Mean rate of {n} against {against}, each at the lag (by which the spikes precede the target) where its counts "
+        "go best with the target. Bars are standard errors over {of}; the dashed line is the mean of all samples "
+        "drawn. Read as: a channel whose rate stays near its dashed line is not tuned to this, and owes its weight to "
+        "something else.",
+    ),
+    "time-course": Caption(
+        "Decoding by time in the trial",
+        "{meaning} of {method}, at test samples of the first repeat, against the time since the trial began ({n}); "
+        "the gray line is {other}. Read as: {good}. The first bins of a trial are missing where no window of "
+        "lags fits before them.{few}",
+    ),
     "raster": Caption(
-        "Spikes around movement onset",
-        "Spikes of the {n} channels with the largest weight; one row per trial, {rows}. Time 0: {alignment}. A "
-        "tuned channel changes its rate before or after 0, and changes it differently between conditions; a "
-        "channel that looks the same everywhere owes its weight to something else, such as pairing with another "
-        "channel. Blank stretches lie outside the trial.",
+        "Spikes around {event}",
+        "Spikes of the {n} channels with the largest weight; one row per {row}, {rows}. Time 0: {alignment}. A "
+        "tuned channel changes its rate before or after 0{conditions}; a channel that looks the same everywhere owes "
+        "its weight to something else, such as pairing with another channel. Blank stretches {blank}.",
     ),
     "all-wins": Caption(
         "Winning percentages over all sessions",

@@ -10,6 +10,10 @@ import numpy as np
 from neurofs.comparison.channel_summary import TestedChannel
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.summary import Estimate
+from neurofs.recordings.quality import RARE
+
+FEW_SPIKES = 100
+"""Spikes in the whole session below which their number is worth a remark."""
 
 
 def list_selectors(comparison: Comparison) -> list[str]:
@@ -20,10 +24,22 @@ def list_selectors(comparison: Comparison) -> list[str]:
 
 
 def find_n(comparison: Comparison) -> int:
-    """Return the number of features to show first: the median of what the first selector chose."""
-    selectors = list_selectors(comparison)
+    """Return the number of features to show first: the median of what the first selector chose.
+
+    If that is more than a fifth of all, a fifth is shown: maps of nearly all features tell nothing apart.
+    """
+    selectors, weights = list_selectors(comparison), comparison.weights
     chosen = [m.n.median for m in comparison.summary.methods if m.method in selectors[:1]]
-    return max(1, chosen[0]) if chosen else 1
+    most = max(1, weights.sizes["channel"] * weights.sizes["lag"] // 5)
+    return min(most, max(1, chosen[0])) if chosen else 1
+
+
+def order_channels(comparison: Comparison) -> np.ndarray:
+    """Return the channels that are tuned or add something, then all others, each by weight of the first selector."""
+    selectors = list_selectors(comparison)
+    n = comparison.weights.sizes["channel"]
+    weight = weigh_channels(comparison, selectors[0]) if selectors else np.zeros(n)
+    return np.lexsort((np.arange(n), -np.nan_to_num(weight), ~find_reported(comparison)))
 
 
 def get_ranks(comparison: Comparison, selector: str) -> np.ndarray:
@@ -142,7 +158,7 @@ def describe_channels(comparison: Comparison) -> list[dict[str, Any]]:
                 "rate": float(one["rate"]),
                 "fano": float(one["fano"]),
                 "stability": float(stable[i]),
-                "remarks": _remark(one),
+                "remarks": _remark(one, session.attrs.get("duration", np.nan)),
             }
         )
     return records
@@ -160,9 +176,13 @@ def _show_tests(one: TestedChannel | None) -> dict[str, Any]:
     }
 
 
-def _remark(channel: Any) -> str:
+def _remark(channel: Any, duration: float) -> str:
+    """Return what should be known of a channel before its weight is believed, as inspect knows it."""
     if bool(channel["silent"]):
         return "silent"
-    twin = str(channel["duplicate_of"].values)
-    parts = ["active in part"] * bool(channel["partly_active"]) + [f"same spikes as {twin}"] * bool(twin)
-    return ", ".join(parts)
+    twin, rate, presence = str(channel["duplicate_of"].values), float(channel["rate"]), float(channel["presence"])
+    n_spikes = rate * duration
+    parts = [f"{n_spikes:.0f} spike{'s' * (round(n_spikes) != 1)}"] * (n_spikes < FEW_SPIKES)
+    parts += [f"rare ({rate:.2g} Hz)"] * (0 < rate < RARE)
+    parts += [f"active in {presence:.0%} of the session".replace("%", " %")] * bool(channel["partly_active"])
+    return ", ".join(parts + [f"same spikes as {twin}"] * bool(twin))

@@ -24,6 +24,8 @@ from neurofs.comparison.summary import Estimate
 from neurofs.comparison.wording import format_estimate, format_number
 from neurofs.ground.errors import printable
 from neurofs.ground.files import write_atomically
+from neurofs.report.feature_maps import order_channels
+from neurofs.report.figures.encoding import draw_best
 from neurofs.report.index import Claim, IndexEntry, make_index
 from neurofs.report.palette import Key, render_variables
 from neurofs.report.pictures import Picture, Table, render_panels, save_picture
@@ -39,9 +41,9 @@ SCORE_TEXT = {
 
 def render(comparison: Comparison) -> str:
     """Return the report of a comparison as one HTML document."""
-    comparison, styles = _fill_session(comparison), Styles()
+    comparison, styles = _arrange(comparison), Styles()
     sections = make_sections(comparison, lambda picture: show_picture(picture, styles))
-    summary = comparison.summary
+    summary, best = comparison.summary, draw_best(comparison)
     body = _render_template(
         "report.html",
         session=summary.session,
@@ -51,15 +53,18 @@ def render(comparison: Comparison) -> str:
         numbers=list_numbers(summary),
         score_text=SCORE_TEXT[summary.score],
         verdict=judge(summary),
+        best=None if best is None else show_picture(best, styles),
         sections=sections,
     )
-    contents = [("headline", "Headline"), *((s.id, s.title) for s in sections)]
+    contents = [("headline", "The answer"), *((s.id, s.title) for s in sections)]
     return render_page(printable(summary.session.name), body, styles, contents)
 
 
-def _fill_session(comparison: Comparison) -> Comparison:
+def _arrange(comparison: Comparison) -> Comparison:
+    """Return a comparison with unknowns where its session lacks something, channels in order of contribution."""
     session = fill_session(comparison.session, comparison.weights["channel"].values)
-    return replace(comparison, session=session)
+    order = order_channels(comparison)
+    return replace(comparison, session=session.isel(channel=order), weights=comparison.weights.isel(channel=order))
 
 
 def write_report(folder: str | Path) -> Path:
@@ -70,7 +75,7 @@ def write_report(folder: str | Path) -> Path:
 
 def save_figures(comparison: Comparison, folder: str | Path, kind: str) -> list[Path]:
     """Write all figures as files for a paper: pdf, svg or png."""
-    comparison = _fill_session(comparison)
+    comparison = _arrange(comparison)
     pictures = [picture for draw in PICTURES if (picture := draw(comparison)) is not None]
     return [save_picture(picture, Path(folder), kind) for picture in pictures]
 

@@ -150,6 +150,17 @@ def shade(values: np.ndarray) -> np.ndarray:
     return image
 
 
+def add_scale(axes: Any, low: str, high: str, label: str, most: float = 1.0) -> None:
+    """Draw the scale of shades to the right of an image, from `low` at the bottom to `high` at the top."""
+    bar = axes.inset_axes((1.015, 0.0, 0.018, 1.0))
+    bar.imshow(most * shade(np.linspace(0, 1, 64)[:, None]), origin="lower", aspect="auto", extent=(0, 1, 0, 1))
+    bar.set(xticks=[], yticks=[0, 1], yticklabels=[low, high])
+    bar.yaxis.tick_right()
+    bar.yaxis.set_label_position("right")
+    bar.set_ylabel(label, fontsize=7.5)
+    bar.tick_params(length=0, labelsize=7)
+
+
 def use_log_n(axes: Any, largest: int) -> None:
     """Put numbers of features on a logarithmic axis with plain labels."""
     axes.set_xscale("log")

@@ -4,7 +4,7 @@ A block is a dictionary whose `what` names how the template shows it: a picture,
 a template of its own.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,8 @@ from neurofs.report.figures.scores import (
     draw_wins,
 )
 from neurofs.report.figures.session import draw_plane, draw_raster, draw_rates, draw_traces, draw_trials
+from neurofs.report.figures.time_course import draw_time_course
+from neurofs.report.figures.tuning import draw_tuning
 from neurofs.report.methods_text import write_bibtex, write_methods
 from neurofs.report.palette import find_key
 from neurofs.report.pictures import Picture, Table
@@ -57,6 +59,8 @@ PICTURES: tuple[Callable[[Comparison], Picture | None], ...] = (
     draw_rates,
     draw_trials,
     draw_raster,
+    draw_tuning,
+    draw_time_course,
 )
 """All figures, in the order of the report."""
 
@@ -84,27 +88,33 @@ TABLED_SCORES = {
 
 @dataclass(frozen=True)
 class Section:
-    """One section of the report."""
+    """One section of the report; a folded one shows its title until it is opened."""
 
     id: str
     title: str
     blocks: list[Block]
+    folded: bool = False
 
 
 def make_sections(comparison: Comparison, draw: Draw) -> list[Section]:
     """Return all sections after the headline; `draw` turns a picture into what the template shows."""
     return [
         Section("decoded", "Decoded against true", list(_decoded(comparison, draw))),
-        Section("features", "How many features are needed", list(_features(comparison, draw))),
-        Section("wins", "Who wins", list(_wins(comparison, draw))),
-        Section("map", "Which channels, at which lags", list(_map(comparison, draw))),
-        Section("channels", "Channels and lags", list(_channels(comparison, draw))),
+        Section("channels", "Which channels, at which lags", list(_channels(comparison, draw))),
+        Section("features", "How few features suffice", list(_features(comparison, draw))),
+        Section("wins", "Which method wins", list(_wins(comparison, draw))),
         *_together(comparison, draw),
-        Section("trust", "Stability and chance", list(_trust(comparison, draw))),
-        Section("quality", "Data quality", list(_quality(comparison, draw))),
-        Section("methods", "Methods and glossary", [_methods(comparison)]),
-        Section("provenance", "Provenance", [_provenance(comparison)]),
+        Section("trust", "Is it chance", list(_trust(comparison, draw))),
+        Section("quality", "The session itself", list(_quality(comparison, draw))),
+        Section("methods", "Methods, ready to paste, and references", [_methods(comparison)], folded=True),
+        Section("glossary", "Glossary", [{"what": "glossary"}], folded=True),
+        Section("provenance", "Provenance", [_provenance(comparison)], folded=True),
     ]
+
+
+def _fold(title: str, blocks: Iterable[Block]) -> Block:
+    """Return blocks that show only their title until they are opened."""
+    return {"what": "fold", "title": title, "blocks": list(blocks)}
 
 
 def _picture(picture: Picture | None, draw: Draw, missing: str) -> Block:
@@ -136,18 +146,20 @@ def _decoded(comparison: Comparison, draw: Draw) -> Iterator[Block]:
         "has_trials": bool((traces.trial >= 0).any()),
     }
     if comparison.summary.coverage and not traces.classes:
-        yield _table("coverage", _tabulate_coverage(comparison.summary.coverage))
+        title = "How often the error band holds the truth"
+        yield _fold(title, [_table("coverage", _tabulate_coverage(comparison.summary.coverage))])
     if traces.n_left_out:
         yield _note(
             f"The viewer holds the first {len(traces.time):,} samples; {traces.n_left_out:,} more are in "
             "predictions.nc."
         )
-    if traces.classes:
-        yield _note("The target has classes: how often each is taken for another is in the confusion matrix below.")
-    elif len(traces.outputs) == 2:
+    if len(traces.outputs) == 2 and not traces.classes:
         yield _picture(draw_plane(comparison), draw, "") | {"static": True}
-    else:
-        yield _note("There is no path in the plane: the target has not two outputs.", missing=True)
+    if comparison.summary.score == "accuracy":
+        yield _picture(draw_confusion(comparison), draw, "No confusion matrix.")
+    course = draw_time_course(comparison)
+    if course is not None:
+        yield _fold("Decoding by time in the trial", [_picture(course, draw, "")])
 
 
 def _tabulate_coverage(found: Sequence[Coverage]) -> Table:
@@ -166,15 +178,9 @@ def _tabulate_coverage(found: Sequence[Coverage]) -> Table:
 
 
 def _features(comparison: Comparison, draw: Draw) -> Iterator[Block]:
-    missing = "No curve: no selector ranked the features."
-    yield _picture(draw_curves(comparison), draw, missing)
-    yield _table("methods", _tabulate_methods(comparison.summary), sortable=True)
-    yield _note(
-        "Every method at its own choice of n (the median over folds is shown), made inside the training "
-        "part. Weighted: folds in which the choice was to weigh distances. p, and the share of folds that a method "
-        f"loses, compare it with {name_method(comparison.summary.main)}, on the same folds."
-    )
-    yield from _note_failed(comparison)
+    yield _picture(draw_curves(comparison), draw, "No curve: no selector ranked the features.")
+    missing = "No comparison of weighted and unweighted features: no selector has weights for distances."
+    yield _fold("Do weights help?", [_picture(draw_weighting(comparison), draw, missing)])
 
 
 def _note_failed(comparison: Comparison) -> Iterator[Block]:
@@ -216,38 +222,42 @@ def _list_test(test: PairedTest | None) -> tuple[float | None, float | None]:
 
 
 def _wins(comparison: Comparison, draw: Draw) -> Iterator[Block]:
-    yield _picture(draw_wins(comparison), draw, "No winning percentages: there is no rival that ranks features.")
-    yield _picture(
-        draw_weighting(comparison),
-        draw,
-        "No comparison of weighted and unweighted features: no selector has weights for distances.",
+    yield _table("methods", _tabulate_methods(comparison.summary), sortable=True)
+    yield _note(
+        "Each method at the n that it chose inside the training part (median over folds); auto: soft kNN, local-linear "
+        "regression, kernel ridge or their average, chosen there, too; without a second name: soft kNN. Weighted: "
+        "folds "
+        "in which distances were weighed. p, and the share of folds that a method loses, compare it with "
+        f"{name_method(comparison.summary.main)}."
     )
+    yield from _note_failed(comparison)
+    missing = "No winning percentages: there is no rival that ranks features."
+    yield _fold("Wins against the number of features", [_picture(draw_wins(comparison), draw, missing)])
 
 
 # Maps and channels
 
 
-def _map(comparison: Comparison, draw: Draw) -> Iterator[Block]:
-    if not list_selectors(comparison):
-        yield _note("No map: no selector ranked the features.", missing=True)
-        return
-    pictures = [p for p in (draw_weight_maps(comparison), draw_top_maps(comparison)) if p is not None]
-    data = encode_json(pack_maps(comparison))
-    yield {"what": "maps", "pictures": [draw(p) for p in pictures], "data": data}
-    n = find_n(comparison)
-    kinds, shares = share_by_kind(comparison, n)
-    by_kind = {row[0]: [100 * share for share in row[1:]] for row in shares}
-    counts = [(name_method(s), c, lags, *by_kind.get(s, [])) for s, c, lags in count_channels(comparison, n)]
-    if kinds:
-        counts.append(("all channels", comparison.weights.sizes["channel"], None, *by_kind["all channels"]))
-    columns = ("selector", "channels", "lags of each", *(f"{kind} (%)" for kind in kinds))
-    caption = f"Where the best {n} features come from; mean over folds and outputs"
-    yield _table("kinds", Table(caption, columns, counts, 1))
-    if kinds:
-        yield _note("A kind whose share is above its share of all channels is preferred by the selector.")
-
-
 def _channels(comparison: Comparison, draw: Draw) -> Iterator[Block]:
+    pictures = [p for p in (draw_weight_maps(comparison), draw_top_maps(comparison)) if p is not None]
+    if pictures:
+        data = encode_json(pack_maps(comparison))
+        yield {"what": "maps", "pictures": [draw(p) for p in pictures], "data": data}
+    else:
+        yield _note("No map: no selector ranked the features.", missing=True)
+    yield from _list_channels(comparison)
+    missing = "No encoding profiles: no channel is tuned, or there is only one lag."
+    yield _fold("Encoding profiles of all tuned channels", [_picture(draw_encoding(comparison), draw, missing)])
+    missing = "No lag profile: there is only one lag, or no selector ranked the features."
+    where = "No map of the array: the file does not say where the channels are."
+    more = [_picture(draw_lags(comparison), draw, missing), _picture(draw_positions(comparison), draw, where)]
+    yield _fold("Weight by lag, and by place on the array", more)
+    yield _fold("Where the selected features come from, and how stable they are", _selection(comparison, draw))
+    missing = "No tuning: it is not known for the channels of this run."
+    yield _fold("Tuning of the channels with the largest weight", [_picture(draw_tuning(comparison), draw, missing)])
+
+
+def _list_channels(comparison: Comparison) -> Iterator[Block]:
     records = describe_channels(comparison)
     used = [key for key in CHANNEL_COLUMNS if any(record[key] not in ("", None) for record in records)]
     names = list_selectors(comparison)
@@ -258,19 +268,24 @@ def _channels(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     if comparison.summary.channels:
         yield _note(_explain_tests(comparison.summary.channels, comparison.summary.session))
     yield _note(
-        f"Weight by {by}: summed over lags, mean over folds and outputs. Stability: share of folds and "
-        f"outputs in which the channel is among the best {find_n(comparison)} features at any lag. Neither is a test. "
-        "Click a column to sort."
+        f"Weight by {by}: summed over lags, mean over folds and outputs. Stability: share of folds and outputs in "
+        "which "
+        f"the channel is among the best {find_n(comparison)} features. Neither is a test."
     )
-    yield _picture(
-        draw_encoding(comparison), draw, "No encoding profiles: no channel is tuned, or there is only one lag."
-    )
-    yield _picture(
-        draw_lags(comparison), draw, "No lag profile: there is only one lag, or no selector ranked the features."
-    )
-    yield _picture(
-        draw_positions(comparison), draw, "No map of the array: the file does not say where the channels are."
-    )
+
+
+def _selection(comparison: Comparison, draw: Draw) -> Iterator[Block]:
+    n = find_n(comparison)
+    kinds, shares = share_by_kind(comparison, n)
+    by_kind = {row[0]: [100 * share for share in row[1:]] for row in shares}
+    counts = [(name_method(s), c, lags, *by_kind.get(s, [])) for s, c, lags in count_channels(comparison, n)]
+    if kinds:
+        counts.append(("all channels", comparison.weights.sizes["channel"], None, *by_kind["all channels"]))
+    columns = ("selector", "channels", "lags of each", *(f"{kind} (%)" for kind in kinds))
+    caption = f"Where the best {n} features come from; mean over folds and outputs"
+    yield _table("kinds", Table(caption, columns, counts, 1))
+    missing = "No stability: it takes two folds or more, and a selector that leaves features out."
+    yield _picture(draw_stability(comparison), draw, missing)
 
 
 def _explain_tests(tests: ChannelTests, session: SessionFacts) -> str:
@@ -317,18 +332,11 @@ def _percent(share: float | None) -> float | None:
 
 
 def _trust(comparison: Comparison, draw: Draw) -> Iterator[Block]:
-    yield _picture(
-        draw_stability(comparison),
-        draw,
-        "No stability: it takes two folds or more, and a selector that leaves features out.",
-    )
     missing = "Chance is not tested: test and training samples of these folds mix in time. Do not publish the scores."
     yield _picture(draw_chance(comparison), draw, missing)
-    if comparison.summary.score == "accuracy":
-        yield _picture(draw_confusion(comparison), draw, "No confusion matrix.")
     rows = [(f.repeat, f.fold, f.n_train, f.n_test, f.n_overlaps) for f in comparison.summary.audit.folds]
     columns = ("repeat", "fold", "training samples", "test samples", "pairs that share data")
-    yield _table("audit", Table("Overlap audit of every fold", columns, rows))
+    yield _fold("Audit of every fold", [_table("audit", Table("Overlap audit of every fold", columns, rows))])
 
 
 # Data quality
@@ -336,15 +344,15 @@ def _trust(comparison: Comparison, draw: Draw) -> Iterator[Block]:
 
 def _quality(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     yield _picture(draw_rates(comparison), draw, "")
-    for text in _describe_quality(comparison):
-        yield _note(text)
-    yield _table("dropped", _tabulate_bins(comparison.summary.session))
-    yield _list_gaps(comparison.session)
+    yield _note(" ".join(_describe_quality(comparison)))
     yield _picture(draw_trials(comparison), draw, "The session has no trials.")
-    yield _picture(draw_raster(comparison), draw, "No raster: no moment of movement onset was found.")
     notes = comparison.summary.session.notes
     if notes:
         yield _note("Read as: " + "; ".join(printable(note) for note in notes) + ".")
+    missing = "No raster: no moment to align spikes to was found."
+    yield _fold("Spikes of the best channels, trial by trial", [_picture(draw_raster(comparison), draw, missing)])
+    bins = [_table("dropped", _tabulate_bins(comparison.summary.session)), _list_gaps(comparison.session)]
+    yield _fold("What became of the bins, and gaps", bins)
 
 
 def _describe_quality(comparison: Comparison) -> Iterator[str]:
@@ -365,6 +373,7 @@ def _some(names: list[str], most: int = 40) -> str:
 
 def _tabulate_bins(session: SessionFacts) -> Table:
     reasons = {
+        "outside": "outside of trials, or not observed",
         "window": "the window reaches beyond the trial or into a gap",
         "target": "the target is missing",
         "period": "outside the chosen period",

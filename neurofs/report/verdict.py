@@ -29,13 +29,11 @@ def describe_run(session: SessionFacts) -> str:
 
 
 def list_numbers(summary: Summary) -> list[dict[str, Any]]:
-    """Return the numbers of the headline in order; the first selector only if it is not the main method itself."""
+    """Return the numbers of the headline in order, chance last."""
     numbers = summary.headline.numbers
-    reference = [_show_number("reference", numbers.reference)] * (numbers.reference.method != numbers.main.method)
-    others = {"all": "All features", "rival": "Best rival"}
+    others = {"rival": "Best rival", "all": "All features"}
     return [
         _show_number("main", numbers.main),
-        *reference,
         *(_show_number(key, getattr(numbers, key), label) for key, label in others.items()),
         _show_chance(summary),
     ]
@@ -46,7 +44,7 @@ def _show_number(key: str, number: Number | None, label: str = "") -> dict[str, 
     if number is None:
         return {"key": key, "label": label, "mean": None, "low": None, "detail": "not run"}
     n = [f"{number.n} features"] * (number.n is not None)
-    named = [name_method(number.method)] * (name_method(number.method) != number.label)
+    named = [name_method(number.method)] * (key == "rival")
     return {**dict(number), "key": key, "detail": ", ".join([*named, *n])}
 
 
@@ -92,4 +90,5 @@ def _judge_chance(summary: Summary) -> dict[str, str]:
     kinds = {True: ("pass", "Beyond chance."), False: ("fail", "Not beyond chance.")}
     beyond = {test.beyond for test in tests}
     kind, title = kinds[beyond.pop()] if len(beyond) == 1 else ("warn", "Beyond chance in part.")
-    return _say(kind, title, judge_chance(tests))
+    said = judge_chance(tests).removeprefix("This is beyond chance: ").removeprefix("This may be chance: ")
+    return _say(kind, title, said[0].upper() + said[1:])

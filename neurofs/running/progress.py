@@ -150,9 +150,30 @@ class LiveProgress(Progress):
         self._bar.update(self._row, completed=done, total=self.n_tasks or None, description=self.describe())
 
 
-def open_progress(stream: IO[str] | None = None, name: str = "") -> Progress:
-    """Return the live view if the stream (standard error by default) is a terminal, else plain lines."""
+class QuietProgress(Progress):
+    """Counts, and says nothing but which sessions failed."""
+
+    def finish_session(self, name: str, status: str, reason: str | None = None) -> None:
+        """Count a session; say how it ended only if it failed."""
+        if status == "failed":
+            super().note(f"{name}: {status}{f': {reason}' if reason else ''}")
+
+    def note(self, text: str) -> None:
+        """Say nothing."""
+
+
+def open_progress(
+    stream: IO[str] | None = None, name: str = "", quiet: bool = False, verbose: bool = False
+) -> Progress:
+    """Return the live view if the stream (standard error by default) is a terminal, else plain lines.
+
+    If `quiet`, only failures are told; if `verbose`, there is a line after each task.
+    """
     stream = stream or sys.stderr
+    if quiet:
+        return QuietProgress(stream, name)
+    if verbose:
+        return Progress(stream, name, interval=0.0)
     return (LiveProgress if stream.isatty() else Progress)(stream, name)
 
 

@@ -6,12 +6,14 @@ where it stopped.
 
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from neurofs.comparison.amount import describe_amount, warn_of_losses
 from neurofs.comparison.comparison import Comparison, save, start_run
+from neurofs.comparison.digest import describe_facts
 from neurofs.comparison.evaluate import run_task
 from neurofs.comparison.problem import Problem, Task, list_tasks, task_key
 from neurofs.comparison.provenance import describe_provenance
@@ -21,6 +23,8 @@ from neurofs.ground.errors import InputError, TaskFailed
 from neurofs.ground.files import remove_parts
 from neurofs.pipeline import Prepared, finish, prepare
 from neurofs.recordings.demo import demo_path
+from neurofs.recordings.window import explain_window
+from neurofs.running.earlier import check_settings
 from neurofs.running.events import write_log
 from neurofs.running.executors import Executor, Serial
 from neurofs.running.forks import peak_memory
@@ -35,6 +39,8 @@ CountTasks = Callable[[int, int], None]
 
 def choose_options(path: Path | None, values: dict[str, Any]) -> RunOptions:
     """Return the options of a recording, a session file or a run.toml, overruled by `values`; None is the demo."""
+    if "behavior_file" in values:
+        values = values | {"behavior_file": str(Path(values["behavior_file"]).resolve())}
     if path is None:
         return make_options(RunOptions, {"target": "hand_velocity", **values, "file": str(demo_path())})
     if path.suffix.lower() != ".toml":
@@ -42,6 +48,8 @@ def choose_options(path: Path | None, values: dict[str, Any]) -> RunOptions:
     if not path.is_file():
         raise InputError(path, "a session file", "no such file", "Check the path.")
     data, options = read_session_file(path)
+    if options.behavior_file is not None:
+        values = {"behavior_file": str(Path(options.behavior_file).resolve())} | values
     return make_options(RunOptions, given_options(options) | values | {"file": str(data.resolve())})
 
 
@@ -52,18 +60,26 @@ def decode(
     progress: CountTasks | None = None,
     command: str = "",
     fresh: bool = False,
+    overwrite: bool = False,
+    say: Callable[[str], None] | None = None,
 ) -> Comparison:
     """Compare on one session and write the run folder `out` with its report.
 
-    What an earlier run left there is used, unless `fresh`; another run that writes there now raises `FolderInUse`.
+    What an earlier run left there is used, unless `fresh`. A run with other settings is replaced only if `overwrite`,
+    else it raises a `UsageError`; another run that writes there now raises `FolderInUse`.
+    `say` is told, before the work begins, how much is decoded, and what should be known of it.
     """
     started = time.perf_counter()
     prepared = prepare(options)
+    for line in _introduce(options, prepared):
+        (say or _say_nothing)(line)
     with hold_folder(Path(out)) as folder:
+        if not overwrite:
+            check_settings(folder, prepared.options)
         if fresh:
             shutil.rmtree(folder / "tasks", ignore_errors=True)
         remove_parts(folder, folder / "tasks")
-        open_run(folder, options)
+        open_run(folder, prepared.options)
         write_log(folder, f"{command or 'decode'}: {len(list_tasks(prepared.problem))} tasks")
         try:
             results = run_tasks(prepared.problem, TaskStore(folder / "tasks"), executor or Serial(), progress)
@@ -73,6 +89,18 @@ def decode(
         comparison = finish_run(folder, prepared, results, command, time.perf_counter() - started)
         write_log(folder, f"done after {time.perf_counter() - started:.0f} s")
     return comparison
+
+
+def _say_nothing(_: str) -> None:
+    pass
+
+
+def _introduce(options: RunOptions, prepared: Prepared) -> Iterator[str]:
+    """Yield what is about to be decoded, and what is lost of it."""
+    facts = describe_facts(prepared.recording, prepared.tensor, prepared.problem)
+    yield describe_amount(facts, explain_window(options, prepared.recording))
+    for warning in warn_of_losses(facts):
+        yield f"warning: {warning}"
 
 
 def open_run(folder: Path, options: RunOptions) -> None:

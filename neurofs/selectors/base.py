@@ -60,6 +60,9 @@ class Selector(Method, SelectorMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, groups: Any = None) -> Selector:
         """Weigh the features of `X` (array, data frame or `Samples`) for the target(s) `y`.
 
+        Labels that are text or truth values are classes; a selector of values gets one column per class, as in
+        ``neurofs decode``. Whole numbers are numbers to it: turn them into text if they are names of classes.
+
         `groups` names the trial of each row; rows of one trial are never neighbors of each other.
         """
         samples, Y = self._check_fit(X, y)
@@ -115,6 +118,7 @@ class Selector(Method, SelectorMixin, BaseEstimator):
 
     def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
         """Validate what the user gave and return (samples, Y)."""
+        y = spread_labels(y, type(self).__name__) if self.target == "continuous" else y
         if isinstance(X, Samples):
             samples = X
             self.n_features_in_ = samples.n_features
@@ -167,6 +171,34 @@ class Selector(Method, SelectorMixin, BaseEstimator):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
+
+
+def spread_labels(y: Any, who: str) -> Any:
+    """Return labels (text or truth values) as one column of 0 and 1 per class, and anything else as it is.
+
+    >>> spread_labels(["left", "right", "left"], "RGS").tolist()
+    [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
+    >>> spread_labels([1, 2, 1], "RGS")
+    [1, 2, 1]
+    """
+    labels = np.asarray(y)
+    if not _are_labels(labels):
+        return y
+    if labels.size != len(labels):
+        raise ValueError(f"{who} takes one column of labels; found an array of shape {labels.shape}")
+    if len({type(label) for label in labels.reshape(-1).tolist()}) > 1:
+        raise ValueError(f"{who} needs a label for each sample, all text or all truth values; found a mixture")
+    classes, codes = np.unique(labels.reshape(-1), return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"{who} needs samples of at least 2 classes; found {len(classes)}")
+    return np.eye(len(classes))[codes]
+
+
+def _are_labels(values: np.ndarray) -> bool:
+    """Tell whether values are text or truth values, not numbers."""
+    if values.ndim not in (1, 2) or values.dtype.kind != "O":
+        return values.ndim in (1, 2) and values.dtype.kind in "USb"
+    return any(isinstance(value, str | bool | np.bool_) for value in values.reshape(-1))
 
 
 class SetSelector(Selector):

@@ -95,6 +95,8 @@ class RGS(Selector):
 
     Examples
     --------
+    Labels that are text or truth values are classes, with an output each; whole numbers are numbers.
+
     >>> import numpy as np
     >>> X = np.random.default_rng(0).random((80, 20))
     >>> selector = RGS(n_features_to_select=2, random_state=0).fit(X, np.sin(6 * X[:, 3]) * X[:, 7])

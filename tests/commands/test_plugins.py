@@ -123,7 +123,7 @@ def report(environment, session):
     out = session.parent / "run"
     run(
         *(environment, "-m", "neurofs", "decode", session, "--target", "velocity", "--out", out),
-        *("--selectors", "corrcoef,varied", "--decoder", "squares"),
+        *("--selectors", "corrcoef,varied", "--decoders", "squares"),
         *("--n-lags", "2", "--n-splits", "2"),
     )
     return out

@@ -161,7 +161,7 @@ def make_session(rng, informative=(True, True), n=1200, n_trials=0):
     )
 
 
-OPTIONS = {"n_lags": 2, "selectors": ["corrcoef"], "decoder": ["knn"], "sizes": [6, 24]}
+OPTIONS = {"n_lags": 2, "selectors": ["corrcoef"], "decoders": ["knn"], "sizes": [6, 24]}
 
 
 def test_one_informative_output_is_told_from_the_other():

@@ -45,7 +45,7 @@ def test_the_schema_of_an_older_run_is_named(folder):
 
 def test_a_damaged_summary_is_named_with_the_place(folder):
     change(folder, methods=[{"method": "rgs"}])
-    assert "found methods.0.selector: Field required." in fault(folder)
+    assert "found methods.0.label: Field required." in fault(folder)
     (folder / "summary.json").write_text("[]")
     assert "found no schema." in fault(folder)
 

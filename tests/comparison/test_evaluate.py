@@ -47,7 +47,7 @@ def test_blocks_that_cut_trials_are_refused_where_a_trial_has_one_class():
 
 @pytest.mark.parametrize("output", [0, 1])
 def test_curve_and_choice_equal_scikit_learn(output):
-    problem = without_ties(make_problem(n_neighbors=7, beta=0.5, sizes=(1, 4, 9, 24), decoder=("knn",)))
+    problem = without_ties(make_problem(n_neighbors=7, beta=0.5, sizes=(1, 4, 9, 24), decoders=("knn",)))
     task = Task("corrcoef", output, 0, 2)
     train, test, rows, test_rows = split(problem, task)
     y, truth = problem.targets[rows, output], problem.targets[test_rows, output]
@@ -67,7 +67,7 @@ def test_curve_and_choice_equal_scikit_learn(output):
 
 def test_n_is_chosen_by_the_inner_hold_outs_alone():
     sizes = (1, 4, 9, 24)
-    problem = without_ties(make_problem(n_neighbors=7, beta=0.5, sizes=sizes, decoder=("knn",)))
+    problem = without_ties(make_problem(n_neighbors=7, beta=0.5, sizes=sizes, decoders=("knn",)))
     task = Task("corrcoef", 0, 0, 1)
     train, _, rows, _ = split(problem, task)
     y, trials = problem.targets[rows, 0], problem.trials[rows]
@@ -98,7 +98,7 @@ def test_ridge_equals_scikit_learn_with_the_strength_that_the_hold_outs_prefer()
 def test_real_recordings_with_what_inspect_suggests_equal_scikit_learn(shared_data, name):
     suggested = inspect_file(shared_data / name)["decode"]["options"]
     options = RunOptions(
-        file=str(shared_data / name), **suggested, n_neighbors=25, beta=0.5, decoder=("knn",), sizes=(100, 150)
+        file=str(shared_data / name), **suggested, n_neighbors=25, beta=0.5, decoders=("knn",), sizes=(100, 150)
     )
     problem = prepare(options).problem
     assert all(fold.n_overlaps == 0 for fold in problem.folds)
@@ -149,7 +149,7 @@ def assert_nothing_learned_from_test_targets(problem, task):
 def test_no_selector_learns_from_test_targets(selector):
     n_lags, sizes = (1, (2, 6, 12)) if selector == "best-subset" else (2, (2, 12, 24))  # it takes few features
     selectors = (selector,) if selector not in ("all", "random") else ()
-    problem = make_problem(n_lags=n_lags, selectors=selectors, sizes=sizes, decoder=("knn",))
+    problem = make_problem(n_lags=n_lags, selectors=selectors, sizes=sizes, decoders=("knn",))
     assert_nothing_learned_from_test_targets(problem, Task(selector, 0, 0, 1))
 
 
@@ -164,7 +164,7 @@ def test_no_selector_of_classes_learns_from_test_targets(selector):
         n_lags=1,
         selectors=(selector,) if selector not in ("all", "random") else (),
         sizes=(2, 6, 12),
-        decoder=("knn",),
+        decoders=("knn",),
         settings=settings,
     )
     assert_nothing_learned_from_test_targets(problem, Task(selector, 0, 0, 1))
@@ -176,23 +176,23 @@ OF_CLASSES = [name for name, kind in DECODERS.own.items() if kind.target == "cla
 
 @pytest.mark.parametrize("decoder", OF_CLASSES)
 def test_no_decoder_of_classes_learns_from_test_targets(decoder):
-    problem = make_problem("direction", n_lags=1, selectors=("infogain",), decoder=(decoder,), sizes=(6, 12))
+    problem = make_problem("direction", n_lags=1, selectors=("infogain",), decoders=(decoder,), sizes=(6, 12))
     task = Task("infogain", 0, 0, 1)
     assert_nothing_learned_from_test_targets(problem, task)
     assert {row["method"] for row in run_task(problem, task).rows} == {"infogain", f"infogain + {decoder}"}
     with pytest.raises(UsageError, match=f"decoder {decoder} needs classes"):
-        make_problem(decoder=(decoder,))
+        make_problem(decoders=(decoder,))
 
 
 @pytest.mark.parametrize("decoder", [name for name in DECODERS.own if name not in ("knn", *OWN_METRIC, *OF_CLASSES)])
 def test_no_decoder_learns_from_test_targets(decoder):
-    problem = make_problem(selectors=("rgs",), decoder=(decoder,), sizes=(6, 24))
+    problem = make_problem(selectors=("rgs",), decoders=(decoder,), sizes=(6, 24))
     assert_nothing_learned_from_test_targets(problem, Task("rgs", 0, 0, 1))
 
 
 @pytest.mark.parametrize("method", ["ridge", "kalman", KERNEL, SPARSE])
 def test_no_decoder_of_all_features_learns_from_test_targets(method):
-    problem = make_problem(decoder=tuple(OWN_METRIC))
+    problem = make_problem(decoders=tuple(OWN_METRIC))
     assert Task(method, -1, 0, 1) in list_tasks(problem)
     assert_nothing_learned_from_test_targets(problem, Task(method, -1, 0, 1))
 
@@ -215,7 +215,7 @@ class Mean(Decoder):
 
 def test_any_decoder_with_a_metric_of_its_own_takes_part_without_a_selector(monkeypatch):
     monkeypatch.setitem(DECODERS.own, "mean", Mean)
-    problem = make_problem(decoder=("knn", "mean"), selectors=("corrcoef",))
+    problem = make_problem(decoders=("knn", "mean"), selectors=("corrcoef",))
     task = Task("mean-decoder", -1, 0, 1)
     assert task in list_tasks(problem)
     rows = run_task(problem, task).rows
@@ -227,7 +227,7 @@ def test_any_decoder_with_a_metric_of_its_own_takes_part_without_a_selector(monk
 @pytest.mark.slow
 def test_fewest_channels_are_counted_and_said():
     found = neurofs.compare(
-        SESSION, "hand_velocity", n_lags=3, n_splits=3, selectors=["corrcoef"], decoder=["knn", "kernel-rgs-sparse"]
+        SESSION, "hand_velocity", n_lags=3, n_splits=3, selectors=["corrcoef"], decoders=["knn", "kernel-rgs-sparse"]
     )
     n = found.scores.loc[found.scores["method"] == SPARSE, "n"]
     assert len(n) == 6
@@ -284,7 +284,7 @@ def test_the_key_of_a_task_knows_what_touches_it():
         {"n_splits": 5},
         {"n_neighbors": 9},
         {"settings": {"rgs": {"n_epochs": 1}}},
-        {"decoder": ("knn",)},
+        {"decoders": ("knn",)},
         {"n_lags": 3},
     ):
         assert task_key(make_problem(**changed), task) != key, changed
@@ -292,7 +292,7 @@ def test_the_key_of_a_task_knows_what_touches_it():
 
 
 def test_the_key_of_a_task_knows_the_version_of_a_plug_in(monkeypatch):
-    problem = make_problem(selectors=("rgs", "sks"), decoder=("knn", "svr", "kernel-rgs"))
+    problem = make_problem(selectors=("rgs", "sks"), decoders=("knn", "svr", "kernel-rgs"))
     tasks = [Task("rgs", 0, 0, 0), Task("sks", 0, 0, 0), Task(KERNEL, -1, 0, 0)]
 
     def find_changed(registry, name):

@@ -127,7 +127,7 @@ def test_windows_stay_inside_trials():
     tensor = build_tensor(r, "velocity", n_lags=2)
     assert tensor["trial"].values.tolist() == [-1, 0, 0, 0, 0, 1, 1, 1, 1, -1]
     assert np.flatnonzero(tensor["valid"]).tolist() == [2, 3, 4, 6, 7, 8]
-    assert tensor.attrs["dropped_window"] == 4
+    assert (tensor.attrs["dropped_outside"], tensor.attrs["dropped_window"]) == (2, 2)
 
 
 def test_windows_do_not_cross_a_gap_inside_a_trial():

@@ -8,10 +8,12 @@ from neurofs.ground.config import (
     SessionOptions,
     TensorOptions,
     given_options,
+    join_names,
     make_options,
     read_session_file,
     render_toml,
     select_options,
+    split_names,
 )
 from neurofs.ground.errors import InputError, UsageError
 
@@ -62,11 +64,34 @@ def test_every_key_is_explained():
 
 
 def test_selectors_may_be_separated_by_commas():
-    options = make_options(RunOptions, {"selectors": ("rgs, sks", "relieff"), "decoder": "knn,ridge"})
+    options = make_options(RunOptions, {"selectors": ("rgs, sks", "relieff"), "decoders": "knn,ridge"})
     assert options.selectors == ("rgs", "sks", "relieff")
-    assert options.decoder == ("knn", "ridge")
+    assert options.decoders == ("knn", "ridge")
     with pytest.raises(UsageError, match="selectors"):
         make_options(RunOptions, {"selectors": [3]})
+
+
+def test_every_list_takes_commas_and_lists():
+    for key in ("target", "behavior", "circular", "conditions", "exclude_channels", "selectors", "decoders"):
+        for value in ("a,b", ["a", "b"], ("a", "b")):
+            assert getattr(make_options(RunOptions, {key: value}), key) == ("a", "b")
+    for value in ("1, 5", [1, 5], ("1", "5"), ["1,5"]):
+        assert make_options(RunOptions, {"sizes": value}).sizes == (1, 5)
+    assert make_options(RunOptions, {"sizes": 5}).sizes == (5,)
+    with pytest.raises(UsageError, match="sizes"):
+        make_options(RunOptions, {"sizes": "5,many"})
+
+
+def test_names_from_files_keep_their_commas():
+    names = ("x,y", "\\", "z")
+    options = make_options(RunOptions, {"target": names})
+    assert make_options(RunOptions, given_options(options)).target == names
+    assert split_names(join_names(("x,y", "z"))) == ("x,y", "z")
+
+
+def test_a_key_that_was_renamed_is_answered_with_its_new_name():
+    with pytest.raises(UsageError, match="unknown key 'decoder'; it is called decoders now"):
+        make_options(RunOptions, {"decoder": "knn"}, "run.toml")
 
 
 HOSTILE = 'a"b\\c\n\t\x1b[31m\x7f\x9b\u202e\U0001f9e0 ü = [x] # '

@@ -6,14 +6,22 @@ import numpy as np
 import pytest
 
 from neurofs.comparison.comparison import read
-from neurofs.report.feature_maps import mean_weights
+from neurofs.report.feature_maps import mean_weights, order_channels
 from neurofs.report.methods_text import write_methods
 
 pytestmark = pytest.mark.browser
 
 
+def unfold(page):
+    """Open all that is folded."""
+    for fold in page.locator("details > summary").all():
+        if fold.is_visible():
+            fold.click()
+
+
 def test_the_slider_selects_n_features_of_every_selector(demo_run, open_page):
     page = open_page(demo_run / "report.html")
+    unfold(page)
     maps = page.locator("[data-maps]")
     slider = page.locator("[data-role=n]")
     for key, times in (("Home", 0), ("ArrowRight", 6), ("End", 0), ("ArrowLeft", 1)):
@@ -56,7 +64,7 @@ def check_cell(text: str, found) -> None:
 
 def test_the_map_is_read_with_the_keyboard(demo_run, open_page):
     page, found = open_page(demo_run / "report.html"), read(demo_run)
-    names = [str(name) for name in found.weights["channel"].values]
+    names = [str(name) for name in found.weights["channel"].values[order_channels(found)]]
     page.locator("canvas[data-kind=weights]").focus()
     readout = page.locator("[data-maps] [data-role=readout]")
     assert f"channel {names[0]}, electrode" in readout.text_content()
@@ -75,8 +83,10 @@ def test_the_map_is_read_with_the_keyboard(demo_run, open_page):
 
 def test_all_controls_are_reached_by_tab(demo_run, open_page):
     page = open_page(demo_run / "report.html")
+    unfold(page)
+    page.locator("h1").click()
     seen = set()
-    for _ in range(80):
+    for _ in range(120):
         page.keyboard.press("Tab")
         seen.add(page.evaluate("(e => e.dataset.role || e.dataset.copy || e.tagName)(document.activeElement)"))
     wanted = {"method", "previous", "next", "in", "out", "scroll", "output", "n", "CANVAS", "methods-text"}
@@ -160,6 +170,7 @@ def test_the_methods_text_is_copied(demo_run, open_page):
         open_page(demo_run / "report.html", permissions=["clipboard-read", "clipboard-write"]),
         read(demo_run),
     )
+    unfold(page)
     page.get_by_role("button", name="Copy methods").click()
     page.locator(".copied", has_text="Copied.").wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == write_methods(found)
@@ -167,6 +178,7 @@ def test_the_methods_text_is_copied(demo_run, open_page):
 
 def test_without_scripts_everything_can_be_read(demo_run, open_page):
     page = open_page(demo_run / "report.html", java_script_enabled=False)
+    unfold(page)
     for name in ("traces", "curves", "wins", "lags", "stability", "chance", "rates", "raster"):
         assert page.locator(f"#figure-{name} svg").first.is_visible()
     assert page.locator("#figure-maps svg").first.is_visible()

@@ -43,19 +43,21 @@ def test_the_headline_counts_channels_and_names_lags():
     tests = make_comparison().summary.channels
     assert list(tell_channels(tests)) == [
         "4 of 8 channels are tuned (false discovery rate 10 %); 2 add something that no other has; "
-        "most informative lags 0 to 100 ms."
+        "most informative lags 0 to 100 ms. Most strongly tuned: c0, c2, c4, c6."
     ]
-    one = tests.model_copy(update={"n_tuned": 1, "n_adds": 1, "lag_range": (0.1, 0.1)})
+    first = [c.model_copy(update={"tuned": i == 0}) for i, c in enumerate(tests.channels)]
+    one = tests.model_copy(update={"channels": first, "n_tuned": 1, "n_adds": 1, "lag_range": (0.1, 0.1)})
     assert next(tell_channels(one)) == (
         "1 of 8 channels is tuned (false discovery rate 10 %); 1 adds something that no other has; "
         "most informative lag 100 ms."
     )
-    none = tests.model_copy(update={"n_tuned": 0, "n_adds": 0, "lag_range": None})
+    never = [c.model_copy(update={"tuned": False}) for c in tests.channels]
+    none = tests.model_copy(update={"channels": never, "n_tuned": 0, "n_adds": 0, "lag_range": None})
     assert next(tell_channels(none)) == (
         "0 of 8 channels are tuned (false discovery rate 10 %); none adds something that no other has."
     )
     not_asked = tests.model_copy(update={"n_adds": None, "n_windows": 1})
-    assert next(tell_channels(not_asked)) == "4 of 8 channels are tuned (false discovery rate 10 %)."
+    assert next(tell_channels(not_asked)).startswith("4 of 8 channels are tuned (false discovery rate 10 %). Most")
     assert list(tell_channels(None)) == []
 
 

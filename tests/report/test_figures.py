@@ -47,29 +47,29 @@ def test_curves_are_drawn_from_the_scores():
         lines = {line.get_color(): line for line in axes.lines if len(line.get_xdata()) > 2}
         for selector in ("rgs", "corrcoef", "infogain"):
             own = scores[~scores["chosen"] & (scores["selector"] == selector) & (scores["output"] == output)]
-            own = own[own["weighted"] == (selector == "rgs")].groupby("n")["mse"].mean()
+            own = own[own["weighted"] == (selector == "rgs")].groupby("n")["r2"].mean()
             x, y = lines[find_key(selector).color].get_data()
             assert x.tolist() == own.index.tolist()
             np.testing.assert_allclose(y, own.to_numpy())
         ring = axes.lines[-1]
         own = scores[scores["chosen"] & (scores["method"] == "rgs") & (scores["output"] == output)]
         assert ring.get_xdata()[0] == own["n"].median()
-        assert ring.get_ydata()[0] == pytest.approx(own["mse"].mean())
+        assert ring.get_ydata()[0] == pytest.approx(own["r2"].mean())
 
 
-def test_chance_is_drawn_as_an_error():
-    comparison = make_comparison()
-    output = comparison.predictions["output"].values[0]
-    axes = draw(draw_curves(comparison))
+def test_chance_is_a_line_at_the_mean_or_at_shifted_targets():
+    axes = draw(draw_curves(make_comparison()))
     levels = [line.get_ydata()[0] for line in axes.lines if len(set(line.get_ydata())) == 1]
-    rows = comparison.scores[(comparison.scores["output"] == output) & comparison.scores["chosen"]]
-    chance = (rows["mse"] / (1 - rows["r2"])).mean()
-    assert min(abs(level - chance) for level in levels) < 1e-9
+    assert 0.0 in levels
+    classes = make_comparison(classes=("a", "b"), outputs=("d",))
+    test = classes.summary.chance_of(classes.summary.main)[0]
+    levels = [line.get_ydata()[0] for line in draw(draw_curves(classes)).lines if len(set(line.get_ydata())) == 1]
+    assert test.mean in levels
 
 
 def test_the_caption_says_where_the_line_of_chance_comes_from():
     comparison = make_comparison()
-    assert "the error of predicting the mean" in draw_curves(comparison).caption.text
+    assert "which is predicting the mean" in draw_curves(comparison).caption.text
     classes = make_comparison(classes=("a", "b"), outputs=("d",))
     assert "the accuracy at shifted targets" in draw_curves(classes).caption.text
 
@@ -78,10 +78,9 @@ def test_captions_of_classes_speak_of_accuracy():
     classes = make_comparison(classes=("a", "b"), outputs=("d",))
     assert draw_curves(classes).caption.title == "Accuracy against the number of features"
     assert "Higher is better" in draw_curves(classes).caption.text
-    assert "A good ranking rises early:" in draw_curves(classes).caption.text
     assert draw_traces(classes).caption.text.endswith("stays on the true class within a trial.")
     values = make_comparison()
-    assert "A good ranking comes down early and stays low:" in draw_curves(values).caption.text
+    assert draw_curves(values).caption.title == "R² against the number of features"
     assert draw_traces(values).caption.text.endswith("stays near the mean.")
 
 

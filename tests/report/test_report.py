@@ -48,7 +48,7 @@ def test_every_kind_of_run_renders(case):
     html = render(make_comparison(**CASES[case]))
     assert html.startswith("<!DOCTYPE html>")
     assert html.rstrip().endswith("</html>")
-    for name in ("decoded", "features", "wins", "map", "channels", "trust", "quality", "methods", "provenance"):
+    for name in ("decoded", "channels", "features", "wins", "trust", "quality", "methods", "glossary", "provenance"):
         assert f'<section id="{name}"' in html
 
 
@@ -59,7 +59,6 @@ def test_what_is_missing_is_said():
     for words in (
         "No winning percentages: there is no rival",
         "Chance is not tested",
-        "There is no path in the plane",
         "The session has no trials.",
         "No raster",
         "No map of the array",
@@ -218,7 +217,7 @@ def test_a_report_is_written_into_its_folder(tmp_path):
 @pytest.mark.parametrize(("kind", "magic"), [("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")])
 def test_figures_are_written_as_files(tmp_path, kind, magic):
     paths = save_figures(make_comparison(n_rows=100), tmp_path, kind)
-    assert len(paths) == 14
+    assert len(paths) == 15
     assert all(path.suffix == f".{kind}" and path.read_bytes().startswith(magic) for path in paths)
 
 

@@ -123,7 +123,7 @@ def test_a_folder_is_no_finished_run_while_it_is_written_again(options, finished
     folder = shutil.copytree(finished[0], tmp_path / "run")
     changed = options.model_copy(update={"settings": {"corrcoef": {"feature_groups": None}}})
     with pytest.raises(KeyboardInterrupt):
-        decode(changed, folder, Counting(stop_after=1))
+        decode(changed, folder, Counting(stop_after=1), overwrite=True)
     with pytest.raises(InputError, match="expected a finished run"):
         comparison.read(folder)
     folder = shutil.copytree(finished[0], tmp_path / "saved")
@@ -198,7 +198,7 @@ def test_a_damaged_task_is_done_again(options, finished, tmp_path):
 def test_a_changed_setting_does_again_what_it_touches(options, finished, tmp_path):
     folder, again = shutil.copytree(finished[0], tmp_path / "run"), Counting()
     changed = options.model_copy(update={"settings": {"corrcoef": {"feature_groups": None}}})
-    decode(changed, folder, again)
+    decode(changed, folder, again, overwrite=True)
     assert {task.method for task in again.done} == {"corrcoef"}
 
 
@@ -316,7 +316,7 @@ def test_a_batch_does_not_trust_what_another_run_wrote_over(options, finished, t
     sessions = place_sessions([options], tmp_path)
     shutil.copytree(finished[0], tmp_path / "day1")
     assert run_sessions(sessions, tmp_path).sessions[0].n_run == 0
-    decode(options.model_copy(update={"n_lags": 3}), tmp_path / "day1")
+    decode(options.model_copy(update={"n_lags": 3}), tmp_path / "day1", overwrite=True)
     run_sessions(sessions, tmp_path)
     assert comparison.read(tmp_path / "day1").config == options
 

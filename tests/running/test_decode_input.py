@@ -23,7 +23,7 @@ def run(*arguments):
 
 def test_classes_are_decoded_with_a_confusion_matrix(tmp_path):
     session = simulate_session(40, n_electrodes=4, random_state=2)
-    found = compare(session, "direction", n_lags=2, n_splits=3, selectors=("relieff", "infogain"), decoder=("knn",))
+    found = compare(session, "direction", n_lags=2, n_splits=3, selectors=("relieff", "infogain"), decoders=("knn",))
     counts = np.array(found.summary.confusion.counts)
     assert counts.sum() == found.summary.session.n_samples
     best = found.summary.methods[0]
@@ -67,7 +67,7 @@ BAD = {
     "nothing but NaN": (toy(target=lambda n: np.full((n, 1), np.nan)), ["--target", "speed"], "the target is missing"),
     "unknown selector": (toy(), ["--target", "speed", "--selectors", "rsg"], "no selector named 'rsg'"),
     "selector of classes": (toy(), ["--target", "speed", "--selectors", "simba"], "needs classes"),
-    "unknown decoder": (toy(), ["--target", "speed", "--decoder", "lstm"], "no decoder named 'lstm'"),
+    "unknown decoder": (toy(), ["--target", "speed", "--decoders", "lstm"], "no decoder named 'lstm'"),
     "shuffled": (toy(), ["--target", "speed", "--folds", "shuffled"], "--allow-leakage"),
     "bad setting": (toy(), ["--target", "speed", "--set", "rgs.epochs=3"], "no parameter 'epochs'"),
     "no setting": (toy(), ["--target", "speed", "--set", "rgs"], "SELECTOR.NAME=VALUE"),

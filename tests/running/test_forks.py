@@ -21,7 +21,7 @@ from neurofs.running.forks import Forked, close_server, fork_child, peak_memory
 from neurofs.running.session import decode
 from neurofs.running.worker import _SERVE_FORKS, SINGLE_THREAD, Failure, Shared, Worker
 
-QUICK = {"decoder": ("knn",), "n_splits": 2, "sizes": (1, 4), "n_neighbors": 5, "beta": 0.5}
+QUICK = {"decoders": ("knn",), "n_splits": 2, "sizes": (1, 4), "n_neighbors": 5, "beta": 0.5}
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="children are forked on Linux only")
 

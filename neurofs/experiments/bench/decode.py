@@ -22,7 +22,7 @@ from neurofs.experiments.bench.row import Row
 PROTOCOL: dict[str, Any] = {
     "target": ("hand_velocity",),
     "selectors": ("rgs", "sks", "infogain", "corrcoef"),
-    "decoder": ("knn",),
+    "decoders": ("knn",),
     "n_repeats": 5,
     "n_neighbors": 50,
     "beta": 0.5,

@@ -37,7 +37,7 @@ OPTIONS: dict[str, Any] = {
     "target": "hand",
     "n_lags": 3,
     "selectors": ("corrcoef",),
-    "decoder": ("knn",),
+    "decoders": ("knn",),
     "sizes": (3, 15, 60),
     "n_neighbors": 20,
     "beta": 0.25,

@@ -16,6 +16,7 @@ from neurofs.ground.config import LoadOptions, given_options, make_options, read
 from neurofs.ground.errors import MAX_MESSAGE, InputError, UsageError, printable
 from neurofs.ground.files import hash_file
 from neurofs.ground.plugins import BROKEN, find_plugins, name_package
+from neurofs.recordings.readers.behavior_files import add_behavior, leave_to_behavior_file
 from neurofs.recordings.recording import InvalidRecording, Recording
 
 __all__ = ["FORMATS", "Format", "list_formats", "load"]
@@ -78,12 +79,28 @@ def load(path: str | Path, options: LoadOptions | None = None, **keys: Any) -> R
     options = make_options(LoadOptions, values | keys, printable(path.name))
     read = _find_reader(path)
     try:
-        recording = read(path, options)
+        recording = read(path, leave_to_behavior_file(options))
     except InvalidRecording as error:
         raise InvalidRecording([_within(defect, path) for defect in error.defects], error.draft) from None
     except InputError as error:
         raise _within(error, path) from None
-    return recording if recording.source_hash else recording.with_source(path.name, hash_file(path))
+    if not recording.source_hash:
+        recording = recording.with_source(path.name, hash_file(path))
+    return recording if options.behavior_file is None else _join(recording, Path(options.behavior_file), options)
+
+
+def _join(recording: Recording, path: Path, options: LoadOptions) -> Recording:
+    """Return a recording with the behavior of another file."""
+    _check_exists(path)
+    if path.suffix.lower() not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise InputError(path.name, "a known kind of file", f"the suffix {path.suffix!r}", f"Known: {known}.")
+    try:
+        return add_behavior(recording, path, FORMATS[path.suffix.lower()][0], options)
+    except InvalidRecording as error:
+        raise InvalidRecording([_within(defect, path) for defect in error.defects], error.draft) from None
+    except InputError as error:
+        raise _within(error, path) from None
 
 
 def list_formats() -> list[Format]:

@@ -31,7 +31,8 @@ BYTES_PER_BYTE = 20
 
 def read(path: Path, options: LoadOptions) -> Recording:
     """Return the recording in a spikes file and the files beside it."""
-    tables = {end: _Table(partner) for end, partner in ({"": path} | _find_partners(path)).items()}
+    partners = _find_partners(path, options.behavior_file is None)
+    tables = {end: _Table(partner) for end, partner in ({"": path} | partners).items()}
     values = _read_spikes(tables[""])
     given: dict[str, Any] = {"counts": "counts"} if "counts" in values else {"spikes": "spikes"}
     if "counts" in values and values["counts"].shape[1] > 1:
@@ -52,16 +53,21 @@ def _stem(path: Path) -> str:
     return path.stem.removesuffix(end)
 
 
-def _find_partners(path: Path) -> dict[str, Path]:
+def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:
+    """Return the series of a table of behavior, with its times if it has them, and no notes."""
+    return _read_behavior(_Table(path)), []
+
+
+def _find_partners(path: Path, behavior: bool) -> dict[str, Path]:
+    """Return the files beside that of the spikes; that of the behavior must be there if it is needed."""
     for end in PARTNERS:
         if path.stem.endswith(end):
             spikes = f"{path.stem.removesuffix(end)}_spikes.csv"
             raise InputError("name", "the file with the spikes", f"one that ends in {end}", f"Name {spikes}.")
     paths = {end: path.with_name(f"{_stem(path)}{end}{path.suffix}") for end in PARTNERS}
-    if not paths["_behavior"].exists():
-        raise InputError(
-            "behavior", "a file beside it", f"no {paths['_behavior'].name}", "Add it, or use one file (.npz, .h5)."
-        )
+    if behavior and not paths["_behavior"].exists():
+        remedy = "Add it, name another with --behavior-file, or use one file (.npz, .h5)."
+        raise InputError("behavior", "a file beside it", f"no {paths['_behavior'].name}", remedy)
     return {end: partner for end, partner in paths.items() if partner.exists()}
 
 

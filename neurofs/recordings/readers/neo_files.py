@@ -44,6 +44,16 @@ def read(path: Path, options: LoadOptions) -> Recording:
     return interpret(variables, path.stem, path.name, hash_file(path))
 
 
+def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:
+    """Return the signals, events and epochs of a file by name, without its spikes, and notes on them."""
+    notes: list[str] = []
+    segments = _read_segments(path, notes)
+    values: dict[str, Any] = {}
+    for values_of in (_read_signals, _read_events, _read_epochs):
+        values |= values_of(segments, notes)
+    return values, notes
+
+
 def _read_segments(path: Path, notes: list[str]) -> list[Any]:
     """Return the segments of the first block, loaded except for signals that stay on disk."""
     try:

@@ -60,7 +60,7 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, budg
     where = f"array {quoted(name)}"
     budget.take(where, info.file_size, info.compress_size)
     with archive.open(info) as stream:
-        shape, fortran, dtype = _read_header(stream, where)
+        shape, fortran, dtype = read_header(stream, where)
         n_bytes, n_stored = count_bytes(shape, dtype.itemsize), info.file_size - stream.tell()
         if n_bytes != n_stored:
             raise InputError(where, f"{n_bytes:,} bytes for shape {shape}", f"{n_stored:,} bytes", "Get a sound copy.")
@@ -70,7 +70,8 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, budg
     return np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if fortran else "C")
 
 
-def _read_header(stream: Any, where: str) -> tuple[tuple[int, ...], bool, np.dtype]:
+def read_header(stream: Any, where: str) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Return shape, order and type of the array that a stream begins with; one of Python objects is refused."""
     try:
         version = npy.read_magic(stream)
         if version not in _HEADERS:

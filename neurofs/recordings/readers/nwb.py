@@ -30,7 +30,9 @@ from neurofs.recordings.readers.h5files import (
 from neurofs.recordings.readers.variables import find_kept, require_name, split_words
 from neurofs.recordings.recording import Recording, Series
 
-OPTIONS = split_words("name behavior circular trials exclude_channels sort_spikes time_unit sampling_rate")
+OPTIONS = split_words(
+    "name behavior behavior_file circular trials exclude_channels sort_spikes time_unit sampling_rate"
+)
 
 NOT_BEHAVIOR = split_words(
     "ElectricalSeries SpikeEventSeries DecompositionSeries ImageSeries ImageMaskSeries IndexSeries OpticalSeries "
@@ -239,6 +241,15 @@ def _read_behavior(file: h5py.File, options: LoadOptions, notes: list[str]) -> d
             if series is not None:
                 behavior[name] = series
     return behavior
+
+
+def read_behavior_and_trials(
+    path: Path, options: LoadOptions, notes: list[str]
+) -> tuple[dict[str, Series], pd.DataFrame | None]:
+    """Return the behavior and the trials of a file that may have no units."""
+    with open_h5(path) as file:
+        _check_version(file, path.name)
+        return _read_behavior(file, options, notes), _read_trials(file) if options.trials else None
 
 
 def _find_series(file: h5py.File) -> Iterator[h5py.Group]:

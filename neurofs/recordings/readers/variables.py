@@ -158,7 +158,7 @@ class Variables:
         self.notes = list(notes)
         self.index_base = index_base
         self.used: set[str] = set()
-        self._asked: set[str] = set()
+        self._asked = {"behavior_file"}  # which has its effect when this file is read
 
     def note(self, text: str) -> None:
         """Remember a guess or a decision, once."""

@@ -10,8 +10,12 @@ from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.summary import SessionFacts
 from neurofs.ground.errors import printable
 from neurofs.report.captions import count_of, write_caption
-from neurofs.report.palette import VERMILION
-from neurofs.report.pictures import Panel, Picture, Table, shade
+from neurofs.report.feature_maps import list_selectors, mean_weights
+from neurofs.report.palette import VERMILION, find_key
+from neurofs.report.pictures import Panel, Picture, Table, add_scale, shade
+
+MOST_BEST = 16
+"""Channels in the picture at the top of the report."""
 
 MOST_SHOWN = 60
 """Channels in the figure of profiles; those with the largest R² are shown."""
@@ -53,6 +57,46 @@ def draw_encoding(comparison: Comparison) -> Picture | None:
     return Picture("encoding", _write_caption(comparison, tests, len(shown)), [panel], (), _tabulate(shown))
 
 
+def draw_best(comparison: Comparison) -> Picture | None:
+    """Return the profiles of the tuned channels with the largest weight, or the weights of the best channels."""
+    tests, lags = comparison.summary.channels, 1000 * comparison.weights["lag"].values
+    names = [str(name) for name in comparison.weights["channel"].values]
+    tested = {} if tests is None else tests.by_channel
+    shown = [tested[name] for name in names if name in tested and tested[name].tuned][:MOST_BEST]
+    if not shown or len(lags) < 2 or "encoding" not in comparison.weights:
+        return draw_best_weights(comparison)
+    profiles = comparison.weights["encoding"].sel(channel=[one.channel for one in shown]).transpose("channel", "lag")
+    draw = partial(_plot_encoding, profiles=profiles.values, lags=lags, channels=shown)
+    alt = f"Profiles over lags of the {count_of(len(shown), 'tuned channel')} with the largest weight"
+    size = (4.6, 1.0 + 0.15 * max(len(shown), 6))
+    level = f"{100 * tests.interval:g}" if tests else ""
+    caption = write_caption("best", n=count_of(len(shown), "tuned channel"), level=level)
+    return Picture("best", caption, [Panel("", alt, draw, size)])
+
+
+def draw_best_weights(comparison: Comparison) -> Picture | None:
+    """Return the weights of the channels with the largest ones, one row each."""
+    selectors = list_selectors(comparison)
+    if not selectors:
+        return None
+    names = [printable(name)[:8] for name in comparison.weights["channel"].values[:MOST_BEST]]
+    weights = np.nan_to_num(mean_weights(comparison, selectors[0])).mean(axis=0)[: len(names)]
+    draw = partial(_plot_best_weights, weights=weights, lags=1000 * comparison.weights["lag"].values, names=names)
+    label = find_key(selectors[0]).label
+    panel = Panel("", f"Weights by {label} of {', '.join(names)}", draw, (4.6, 1.0 + 0.15 * max(len(names), 6)))
+    return Picture("best", write_caption("best weights", selector=label, n=len(names)), [panel])
+
+
+def _plot_best_weights(axes: Any, weights: np.ndarray, lags: np.ndarray, names: list[str]) -> None:
+    largest = max(float(weights.max()), 1e-300)
+    axes.imshow(shade(weights / largest), aspect="auto", interpolation="nearest")
+    add_scale(axes, "0", f"{largest:.2g}", "weight")
+    axes.set_yticks(range(len(names)), names, fontsize=6.5)
+    some = range(0, len(lags), max(1, -(-len(lags) // 6)))
+    axes.set_xticks(some, [f"{lags[i]:.0f}" for i in some])
+    axes.set(xlabel="lag: spikes precede the target by (ms)", ylabel="channel")
+
+
 def _write_caption(comparison: Comparison, tests: ChannelTests, n_shown: int) -> Any:
     rest = "" if n_shown == tests.n_tuned else f" Of {tests.n_tuned} tuned channels, the {n_shown} with the largest R²."
     return write_caption(
@@ -66,14 +110,15 @@ def _tabulate(shown: list[TestedChannel]) -> Table:
 
 
 def _plot_encoding(axes: Any, profiles: np.ndarray, lags: np.ndarray, channels: list[TestedChannel]) -> None:
-    """Draw one row per channel, darkest where its R² is largest, with a dot at the peak and a line for its interval."""
+    """Draw one row per channel, shaded by its R², with a dot at the peak and a line for its interval."""
     step, rows = lags[1] - lags[0], np.arange(len(channels))
     values = profiles / np.maximum(profiles.max(axis=1, keepdims=True), 1e-300)
     extent = (lags[0] - step / 2, lags[-1] + step / 2, len(channels) - 0.5, -0.5)
     axes.imshow(0.4 * shade(values), aspect="auto", interpolation="nearest", extent=extent)
+    add_scale(axes, "0", "1", "share of its largest R²", most=0.4)
     peak, low, high = 1000 * np.array([[one.peak, one.peak_low, one.peak_high] for one in channels]).T
     axes.hlines(rows, low, high, color=VERMILION, lw=1.2)
     axes.plot(peak, rows, "o", color=VERMILION, ms=3.5)
     every = max(1, -(-len(channels) // 40))
     axes.set_yticks(rows[::every], [printable(one.channel)[:8] for one in channels[::every]], fontsize=6.5)
-    axes.set(xlabel="lag: spikes precede the movement by (ms)", ylabel="tuned channel")
+    axes.set(xlabel="lag: spikes precede the target by (ms)", ylabel="tuned channel")

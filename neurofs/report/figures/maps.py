@@ -23,7 +23,7 @@ from neurofs.report.feature_maps import (
 )
 from neurofs.report.figures.encoding import tell_marks
 from neurofs.report.palette import BLUE, INK, MUTED, RULE, VERMILION, find_key
-from neurofs.report.pictures import Panel, Picture, Table, shade
+from neurofs.report.pictures import Panel, Picture, Table, add_scale, shade
 
 WIDE = (9.4, 2.3)
 
@@ -41,7 +41,7 @@ def draw_weight_maps(comparison: Comparison) -> Picture | None:
         Panel(
             str(output),
             _describe_map(comparison, weights[i], str(output)),
-            partial(_plot_map, values=weights[i] / max(np.nanmax(weights[i]), 1e-300), comparison=comparison),
+            partial(_plot_weights, values=weights[i], comparison=comparison),
             WIDE,
         )
         for i, output in enumerate(comparison.weights["output"].values)
@@ -68,12 +68,23 @@ def draw_top_maps(comparison: Comparison) -> Picture | None:
         Panel(
             find_key(s).label,
             f"How often {find_key(s).label} selects each channel and lag among the best {n}",
-            partial(_plot_map, values=selected_share(comparison, s, n), comparison=comparison),
+            partial(_plot_share, values=selected_share(comparison, s, n), comparison=comparison),
             WIDE,
         )
         for s in selectors
     ]
     return Picture("top", write_caption("top", n=n, marks=tell_marks(comparison.summary.channels)), panels)
+
+
+def _plot_weights(axes: Any, values: np.ndarray, comparison: Comparison) -> None:
+    largest = max(float(np.nanmax(values)), 1e-300)
+    _plot_map(axes, values / largest, comparison)
+    add_scale(axes, "0", f"{largest:.2g}", "weight")
+
+
+def _plot_share(axes: Any, values: np.ndarray, comparison: Comparison) -> None:
+    _plot_map(axes, values, comparison)
+    add_scale(axes, "0", "1", "share of folds")
 
 
 def _plot_map(axes: Any, values: np.ndarray, comparison: Comparison) -> None:
@@ -138,7 +149,7 @@ def _plot_lags(axes: Any, lags: np.ndarray, profiles: dict[str, np.ndarray]) -> 
 
 def label_lags(axes: Any) -> None:
     """Label the axes of lag profiles."""
-    axes.set(xlabel="lag: spikes precede the movement by (ms)", ylabel="share of weight (%)")
+    axes.set(xlabel="lag: spikes precede the target by (ms)", ylabel="share of weight (%)")
     axes.set_ylim(bottom=0)
 
 

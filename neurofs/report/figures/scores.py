@@ -1,4 +1,4 @@
-"""Figures of scores: error against the number of features, winning percentages, chance, stability, classes.
+"""Figures of scores: R² or accuracy against the number of features, winning percentages, chance, stability, classes.
 
 They draw what `summary.json` holds (see `comparison.summary`) and compute nothing of their own, but for means.
 """
@@ -12,16 +12,15 @@ from scipy.stats import binom
 
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.names import name_method
-from neurofs.comparison.scores import find_variance
 from neurofs.comparison.stats import describe_counts
 from neurofs.comparison.summary import Band, Chance, Curve, Output, Stability, Summary, Wins
 from neurofs.comparison.wording import format_percent
 from neurofs.ground.errors import printable
 from neurofs.report.captions import CURVE_WORDS, LINES, SHIFTED, write_caption
 from neurofs.report.palette import CHANCE, INK, MUTED, PAPER, RULE, Key, find_key
-from neurofs.report.pictures import Panel, Picture, Table, shade, use_log_n
+from neurofs.report.pictures import Panel, Picture, Table, add_scale, shade, use_log_n
 
-AXIS_NAMES = {"mse": "mean squared error", "r2": "R²", "accuracy": "share of right classes"}
+AXIS_NAMES = {"r2": "R²", "accuracy": "share of right classes"}
 BASELINES = ("all", "ridge", "kalman")
 OUTPUT_MARKERS = "os^Dv"
 
@@ -53,18 +52,18 @@ def _list_lines(summary: Summary, score: str) -> list[Line]:
 
 def _curve_score(summary: Summary) -> str:
     """Return the score that is drawn against the number of features."""
-    return "accuracy" if summary.score == "accuracy" else "mse"
+    return summary.score
 
 
 def _as_numbers(values: Sequence[float | None]) -> np.ndarray:
     return np.array([np.nan if v is None else v for v in values], dtype=float)
 
 
-# Error against the number of features (figure 4.3 of the thesis)
+# Score against the number of features (figure 4.3 of the thesis)
 
 
 def draw_curves(comparison: Comparison) -> Picture | None:
-    """Return error against n for every selector, with the lines that it must beat."""
+    """Return the score against n for every selector, with the lines that it must beat."""
     summary = comparison.summary
     score = _curve_score(summary)
     found = {output.name: _choose_lines(summary, output.name, score) for output in summary.session.outputs}
@@ -92,26 +91,23 @@ def _choose_lines(summary: Summary, output: str, score: str) -> list[Line]:
 
 
 def _make_curve_panel(comparison: Comparison, output: Output, lines: list[Line], score: str) -> Panel:
-    squared = f" ({output.unit})²" if output.unit and score == "mse" else ""
     draw = partial(
         _plot_curves,
         lines=lines,
         levels=_find_levels(comparison, output.name, score),
         ring=_find_choice(comparison, output.name, score),
     )
-    label = AXIS_NAMES[score] + squared
     alt = _describe_curves(lines, score, output.name)
-    return Panel(output.name, alt, partial(draw, score=score, label=label))
+    return Panel(output.name, alt, partial(draw, label=AXIS_NAMES[score]))
 
 
 def _tabulate_curves(title: str, lines: list[Line], score: str) -> Table:
     rows = [
-        (curve.output, curve.selector, n, band.mean[i], band.low[i], band.high[i])
+        (curve.output, curve.selector, n, band.mean[i], band.low[i], band.high[i], curve.mse and curve.mse.mean[i])
         for curve, band in lines
         for i, n in enumerate(curve.n)
     ]
-    columns = ("output", "selector", "n", score.upper() if score == "mse" else score, "low", "high")
-    return Table(title, columns, rows, digits=4)
+    return Table(title, ("output", "selector", "n", score, "low", "high", "MSE"), rows, digits=4)
 
 
 def _list_baseline_keys(summary: Summary) -> list[Key]:
@@ -135,13 +131,11 @@ def _find_means(summary: Summary, output: str, score: str) -> dict[str, float]:
 
 
 def _find_chance(comparison: Comparison, output: str, score: str) -> float | None:
-    """Return the error of predicting the mean, or the accuracy at shifted targets."""
-    if score != "mse":
-        tests = comparison.summary.chance_of(comparison.summary.main)
-        return next((test.mean for test in tests if test.output == output), None)
-    table = comparison.scores
-    variance = float(find_variance(table[(table["output"] == output) & table["chosen"]]).mean())
-    return variance if np.isfinite(variance) else None
+    """Return R² of predicting the mean, or the accuracy at shifted targets."""
+    if score == "r2":
+        return 0.0
+    tests = comparison.summary.chance_of(comparison.summary.main)
+    return next((test.mean for test in tests if test.output == output), None)
 
 
 def _find_choice(comparison: Comparison, output: str, score: str) -> tuple[int, float] | None:
@@ -155,7 +149,7 @@ def _find_choice(comparison: Comparison, output: str, score: str) -> tuple[int, 
 
 
 def _plot_curves(
-    axes: Any, lines: list[Line], levels: dict[str, float], ring: tuple[float, float] | None, score: str, label: str
+    axes: Any, lines: list[Line], levels: dict[str, float], ring: tuple[float, float] | None, label: str
 ) -> None:
     for name, value in levels.items():
         key = CHANCE if name == "chance" else find_key(name)
@@ -167,8 +161,8 @@ def _plot_curves(
     use_log_n(axes, max(max(line.curve.n) for line in lines))
     axes.set_ylabel(label)
     shown = np.concatenate([line.mean for line in lines] + [list(levels.values())])
-    top = 1.2 * float(np.nanmax(shown)) if np.isfinite(shown).any() else 1.0
-    axes.set_ylim(0, top if score == "mse" else 1)  # bands of few folds may reach far beyond
+    low = float(np.nanmin(shown)) if np.isfinite(shown).any() else 0.0
+    axes.set_ylim(max(-1.0, min(0.0, low - 0.05)), 1)  # bands of few folds may reach far beyond
 
 
 def _plot_line(axes: Any, line: Line) -> None:
@@ -182,7 +176,7 @@ def _describe_curves(lines: list[Line], score: str, output: str) -> str:
     parts = []
     for line in lines:
         if np.isfinite(line.mean).any():
-            best = int(np.nanargmin(line.mean) if score == "mse" else np.nanargmax(line.mean))
+            best = int(np.nanargmax(line.mean))
             parts.append(f"{line.key.label} best {line.mean[best]:.3g} at {line.curve.n[best]} features")
     return f"{AXIS_NAMES[score]} against number of features for {printable(output)}: " + "; ".join(parts)
 
@@ -383,6 +377,7 @@ def draw_confusion(comparison: Comparison) -> Picture | None:
 def _plot_confusion(axes: Any, counts: np.ndarray, classes: list[str]) -> None:
     share = 100 * counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     axes.imshow(shade(share / 100), interpolation="nearest", zorder=0)
+    add_scale(axes, "0", "100", "% of the true class")
     if len(classes) <= 16:
         for (i, j), value in np.ndenumerate(share):
             color = PAPER if value > 50 else INK

@@ -1,15 +1,16 @@
-"""Figures of the session itself: decoded and true target, rates, trials, and spikes around movement onset."""
+"""Figures of the session itself: decoded and true target, rates, trials, and spikes around events."""
 
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from neurofs.comparison.comparison import Comparison
 from neurofs.ground.errors import printable
-from neurofs.report.captions import PATHS, TRACES, write_caption
+from neurofs.report.captions import PATHS, TRACES, count_of, write_caption
 from neurofs.report.palette import BLUE, INK, MUTED, RULE, TRUE, VERMILION, Key, find_key
 from neurofs.report.pictures import Panel, Picture, shade
 from neurofs.report.traces import Traces, find_path, find_stretch, get_traces
@@ -185,7 +186,7 @@ def _plot_lengths(axes: Any, length: np.ndarray, window: float) -> None:
 
 
 def draw_raster(comparison: Comparison) -> Picture | None:
-    """Return spikes of the most informative channels around movement onset."""
+    """Return spikes of the most informative channels around movement onset, or whatever was aligned to."""
     session = comparison.session
     raster = session["raster"].values
     if not raster.size:
@@ -193,11 +194,11 @@ def draw_raster(comparison: Comparison) -> Picture | None:
     condition = [str(c) for c in session["event_condition"].values]
     order = sorted(range(len(condition)), key=lambda i: _as_sortable(condition[i]))
     borders = [k + 0.5 for k in range(len(order) - 1) if condition[order[k]] != condition[order[k + 1]]]
-    time = session["raster_time"].values
+    time, event, words = session["raster_time"].values, name_event(session), _word_raster(session)
     panels = [
         Panel(
             str(name),
-            f"Spikes of channel {printable(name)} in {len(order)} trials around the onset",
+            f"Spikes of channel {printable(name)} around {event}, {count_of(len(order), words['row'])}",
             partial(
                 _plot_raster, counts=raster[i][order], time=time, borders=borders, width=session.attrs["raster_bin"]
             ),
@@ -205,10 +206,34 @@ def draw_raster(comparison: Comparison) -> Picture | None:
         )
         for i, name in enumerate(session["raster_channel"].values)
     ]
-    by = session.attrs["condition"]
-    rows = f"in order of {printable(by)} (lines divide its values)" if by else "in order of time"
-    alignment = printable(session.attrs["alignment"])
-    return Picture("raster", write_caption("raster", n=len(panels), rows=rows, alignment=alignment), panels)
+    return Picture("raster", write_caption("raster", n=len(panels), event=event, **words), panels)
+
+
+def name_event(session: xr.Dataset) -> str:
+    """Return in a few words what spikes are aligned to.
+
+    >>> name_event(xr.Dataset(attrs={"alignment": "movement onset, from the trial column move_onset"}))
+    'movement onset'
+    >>> name_event(xr.Dataset(attrs={"alignment": "speed of the target rises through 20% of its 99th percentile"}))
+    'moments when the target begins to change'
+    """
+    alignment = str(session.attrs["alignment"])
+    if alignment.startswith("speed of the target"):
+        return "moments when the target begins to change"
+    name = printable(alignment.partition(",")[0])
+    return f"the {name}" if name.startswith("start") else name
+
+
+def _word_raster(session: xr.Dataset) -> dict[str, str]:
+    """Return what a row of the raster is, in which order rows stand, and what is blank."""
+    by, in_trials = session.attrs["condition"], bool((session["event_trial"].values >= 0).any())
+    return {
+        "row": "trial" if in_trials else "moment",
+        "rows": f"in order of {printable(by)} (lines divide its values)" if by else "in order of time",
+        "conditions": f", and changes it differently between values of {printable(by)}" if by else "",
+        "blank": "lie outside the trial" if in_trials else "were not observed",
+        "alignment": printable(session.attrs["alignment"]),
+    }
 
 
 def _as_sortable(text: str) -> tuple[int, float, str]:

@@ -18,8 +18,10 @@
   let waiting = 0;
   addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(redrawAll, 60); });
 
+  let sharpness = 0;   // pixels per CSS pixel at least; more for files
+  const sharp = () => Math.max(sharpness, devicePixelRatio || 1);
   function prepare(canvas, width, height) {
-    const scale = devicePixelRatio || 1;
+    const scale = sharp();
     canvas.width = Math.round(width * scale);
     canvas.height = Math.round(height * scale);
     canvas.style.width = width + "px";
@@ -155,7 +157,7 @@
 
     const views = [];
     function addView(selector, kind) {
-      const box = make("div", undefined, role("maps"));
+      const box = make("div", undefined, role(kind === "weights" ? "maps" : "more"));
       box.className = kind === "weights" ? "map whole" : "map";
       const title = make("h3", "", box), hold = make("div", undefined, box);
       hold.className = "hold";
@@ -278,9 +280,15 @@
     if (selectors.length) addView(selectors[0], "weights");
     selectors.forEach((selector) => addView(selector, "top"));
     redraws.push(() => views.forEach((view) => draw(view)));
+    role("others").addEventListener("toggle", () => views.forEach((view) => draw(view)));
     update();
   }
   all("[data-maps]").forEach(setUpMaps);
+
+  // On paper, all that is folded is open.
+  let opened = [];
+  addEventListener("beforeprint", () => { opened = all("details:not([open])"); opened.forEach((fold) => { fold.open = true; }); });
+  addEventListener("afterprint", () => { opened.forEach((fold) => { fold.open = false; }); });
 
   // ------------------------------------------------------------------ traces
 
@@ -517,4 +525,128 @@
     show(state.start, span());
   }
   all("[data-traces]").forEach(setUpTraces);
+
+  // ------------------------------------------------------------------ figures as files
+
+  const SVG = "http://www.w3.org/2000/svg", FONT = "Helvetica, Arial, 'DejaVu Sans', sans-serif", MARGIN = 10, WIDEST = 980;
+  const COPIED = ["fill", "fill-opacity", "fill-rule", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray",
+    "stroke-dashoffset", "stroke-linejoin", "stroke-linecap", "stroke-miterlimit", "opacity", "font-size", "font-weight",
+    "font-style", "text-anchor"];
+  const light = new Map(), looks = new Map();   // the colors of light pages; the rules of figures
+  for (const rule of document.querySelector("style").sheet.cssRules) {
+    if (rule.selectorText === ":root")
+      for (const name of rule.style) if (/^--c\d+$/.test(name) && !light.has(name)) light.set(name, rule.style.getPropertyValue(name).trim());
+    if (/^\.f\d+$/.test(rule.selectorText || "")) looks.set(rule.selectorText.slice(1), rule.style);
+  }
+  const inLight = (value) => value.replace(/var\((--c\d+)\)/g, (_, name) => light.get(name));
+
+  function makeSvg(tag, attributes, parent) {
+    const element = document.createElementNS(SVG, tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    if (parent) parent.append(element);
+    return element;
+  }
+  function copyPlain(source, parent, box) {   // rules of the page become attributes, which every program reads
+    const copy = source.cloneNode(true);
+    for (const element of [copy, ...all("*", copy)]) {
+      const look = looks.get(element.getAttribute("class"));
+      element.removeAttribute("class");
+      if (look) for (const name of COPIED) { const value = look.getPropertyValue(name); if (value) element.setAttribute(name, inLight(value)); }
+    }
+    for (const [name, value] of Object.entries(box)) copy.setAttribute(name, value);
+    parent.append(copy);
+  }
+  const ruler = document.createElement("canvas").getContext("2d");
+  function placeLegend(figure, svg) {
+    let x = MARGIN, y = MARGIN;
+    const items = all("ul.legend li", figure);
+    ruler.font = "13px " + FONT;
+    for (const item of items) {
+      const text = item.textContent.trim(), width = 36 + ruler.measureText(text).width;
+      if (x > MARGIN && x + width > WIDEST) { x = MARGIN; y += 20; }
+      const swatch = item.querySelector("svg");
+      if (swatch) copyPlain(swatch, svg, { x, y: y + 2, width: 30, height: 12 });
+      makeSvg("text", { x: x + 36, y: y + 13, "font-size": 13, fill: light.get("--c0") }, svg).textContent = text;
+      x += width + 18;
+    }
+    return items.length ? y + 28 : MARGIN;
+  }
+  function assemble(figure) {   // the legend and all panels in rows, whatever the size of the window
+    const svg = makeSvg("svg", { "font-family": FONT, "stroke-linejoin": "round" });
+    const paper = makeSvg("rect", { width: "100%", height: "100%", fill: light.get("--c3") }, svg);
+    let x = MARGIN, y = placeLegend(figure, svg), tallest = 0, widest = Math.min(WIDEST, 480);
+    for (const panel of all(".panel > svg", figure)) {
+      const { width, height } = panel.viewBox.baseVal, w = width * 4 / 3, h = height * 4 / 3;
+      if (x > MARGIN && x + w > WIDEST) { x = MARGIN; y += tallest + MARGIN; tallest = 0; }
+      copyPlain(panel, svg, { x, y, width: w, height: h });
+      x += w + MARGIN; tallest = Math.max(tallest, h); widest = Math.max(widest, x);
+    }
+    if (all("ul.legend li", figure).length > 2) widest = Math.max(widest, WIDEST);
+    const size = [Math.ceil(widest), Math.ceil(y + tallest + MARGIN)];
+    svg.setAttribute("width", size[0]); svg.setAttribute("height", size[1]);
+    svg.setAttribute("viewBox", `0 0 ${size[0]} ${size[1]}`);
+    paper.setAttribute("width", size[0]); paper.setAttribute("height", size[1]);
+    return { text: new XMLSerializer().serializeToString(svg), size };
+  }
+  async function photograph({ text, size }) {
+    const picture = new Image(), canvas = document.createElement("canvas"), scale = Math.min(3, 12000 / Math.max(...size));
+    picture.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
+    await picture.decode();
+    [canvas.width, canvas.height] = size.map((length) => Math.round(length * scale));
+    canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
+    return canvas;
+  }
+  function stackCanvases(figure) {   // what is shown now, one below the other, in the colors of light pages
+    const root = document.documentElement.style;
+    light.forEach((value, name) => root.setProperty(name, value));
+    sharpness = 2;
+    redrawAll();
+    const scale = sharp(), out = document.createElement("canvas"), pen = out.getContext("2d");
+    const shown = all("canvas", figure).filter((c) => c.checkVisibility() && c.width > 1);
+    const titleOf = (c) => { const h = c.previousElementSibling || (c.closest(".map") || c).querySelector("h3"); return h && h.tagName === "H3" ? h.textContent : ""; };
+    const keys = all("p.legend > span", figure).filter((key) => key.querySelector(".swatch"));
+    out.width = Math.max(480 * scale, ...shown.map((c) => c.width)) + 2 * MARGIN * scale;
+    out.height = shown.reduce((sum, c) => sum + c.height + 30 * scale, (keys.length ? 40 : MARGIN) * scale);
+    pen.fillStyle = light.get("--c3"); pen.fillRect(0, 0, out.width, out.height);
+    pen.font = `${13 * scale}px ${FONT}`;
+    let x = MARGIN * scale, y = MARGIN * scale;
+    for (const key of keys) {
+      pen.fillStyle = getComputedStyle(key.querySelector(".swatch")).backgroundColor; pen.fillRect(x, y + 5 * scale, 26 * scale, 5 * scale);
+      pen.fillStyle = light.get("--c0"); pen.fillText(key.textContent.trim(), x + 32 * scale, y + 13 * scale);
+      x += pen.measureText(key.textContent.trim()).width + 56 * scale;
+    }
+    if (keys.length) y += 24 * scale;
+    for (const canvas of shown) {
+      pen.fillStyle = light.get("--c0"); pen.fillText(titleOf(canvas), MARGIN * scale, y + 13 * scale);
+      pen.drawImage(canvas, MARGIN * scale, y + 20 * scale);
+      y += canvas.height + 30 * scale;
+    }
+    light.forEach((_, name) => root.removeProperty(name));
+    sharpness = 0;
+    redrawAll();
+    return out;
+  }
+  function save(blob, figure, kind) {
+    const link = make("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = `${document.title}-${figure.id.replace(/^figure-/, "")}`.replace(/[^\p{L}\p{N}._-]+/gu, "-").slice(0, 120) + `.${kind}`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+  }
+  function offerFiles(figure) {
+    const caption = all("figcaption", figure).find((c) => !c.closest(".static-only"));
+    const drawn = all("canvas", figure).length > 0;
+    if (!caption || !(drawn || figure.querySelector(".panel > svg"))) return;
+    const actions = { PNG: async () => (drawn ? stackCanvases(figure) : await photograph(assemble(figure))).toBlob((blob) => save(blob, figure, "png")) };
+    if (!drawn) actions.SVG = () => save(new Blob([assemble(figure).text], { type: "image/svg+xml" }), figure, "svg");
+    const row = make("p", "Save as ", caption), title = caption.querySelector("b");
+    row.className = "files script-only";
+    Object.keys(actions).sort().reverse().forEach((kind) => {
+      const button = make("button", kind, row);
+      button.type = "button"; button.className = "act"; button.dataset.file = kind.toLowerCase();
+      button.setAttribute("aria-label", `${kind}: save ${title ? title.textContent.replace(/\.$/, "") : "this figure"}`);
+      button.addEventListener("click", actions[kind]);
+    });
+  }
+  all("figure[id]").forEach(offerFiles);
 })();

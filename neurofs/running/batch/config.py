@@ -187,7 +187,8 @@ def _merge(*parts: Mapping[str, Any]) -> dict[str, Any]:
 class Session:
     """One session of a batch, with its run folder; `reason` says why it cannot be run, if its session file is bad.
 
-    The file of a session that is to be simulated is written when it is first needed.
+    The file of a session that is to be simulated is written when it is first needed. A batch brings its folders up to
+    date; without `overwrite`, one that holds a run with other settings is left alone.
     """
 
     name: str
@@ -195,6 +196,7 @@ class Session:
     options: RunOptions
     reason: str | None = None
     simulate: SimulateOptions | None = None
+    overwrite: bool = True
 
     @property
     def store(self) -> TaskStore:
@@ -202,10 +204,21 @@ class Session:
         return TaskStore(self.folder / "tasks")
 
 
-def place_sessions(runs: Sequence[RunOptions], out: Path) -> list[Session]:
-    """Return sessions that are given by their options, each with a folder in `out`."""
+def place_sessions(runs: Sequence[RunOptions], out: Path | None, overwrite: bool = True) -> list[Session]:
+    """Return sessions that are given by their options, each with a folder in `out`, or in `reports` with its target.
+
+    >>> run = RunOptions(file="data/m1.nwb", target=("hand_velocity:x", "hand_velocity:y"))
+    >>> place_sessions([run], None)[0].folder.as_posix()
+    'reports/m1-hand_velocity-x-hand_velocity-y'
+    """
     names = [options.name or Path(str(options.file)).stem for options in runs]
-    sessions = [Session(n, out / name_folder(n), options) for n, options in zip(names, runs, strict=True)]
+    if out is None:
+        names = ["-".join((name, *options.target)) for name, options in zip(names, runs, strict=True)]
+    places = [(out or Path("reports")) / name_folder(name) for name in names]
+    sessions = [
+        Session(name, folder, options, overwrite=overwrite)
+        for name, folder, options in zip(names, places, runs, strict=True)
+    ]
     _check_folders(sessions, "Decode them one by one, with --out or --name.")
     return sessions
 
@@ -250,6 +263,8 @@ def _plan_file(config: BatchConfig, entry: dict[str, Any], path: Path, out: Path
         own = given_options(options)
         name = str(entry.get("name", own.get("name", name)))
     values = _merge(config.defaults, own, entry) | {"file": str(path.resolve()), "name": name}
+    if "behavior_file" in values:
+        values["behavior_file"] = str((config.path.parent / str(values["behavior_file"])).resolve())
     return Session(name, _place(out, name), make_options(RunOptions, values, printable(config.path.name)))
 
 

@@ -22,6 +22,7 @@ from neurofs.recordings.recording import Recording
 from neurofs.recordings.simulate import simulate_session
 from neurofs.recordings.writers import write
 from neurofs.running.batch.config import Session, SimulateOptions
+from neurofs.running.earlier import check_settings
 from neurofs.running.session import MARK, finish_run
 
 TABLES = ("scores.csv", "weights.nc", "predictions.nc", "session.nc")
@@ -88,7 +89,10 @@ def outline_session(write_files: bool, session: Session) -> Outline:
         return Outline(mark["n_tasks"], finished=True)
     if simulated is not None and not write_files:
         return _outline(session, prepare(session.options, simulated))
-    return _outline(session, _load(session.options.model_dump_json()))
+    prepared = _load(session.options.model_dump_json())
+    if not session.overwrite:
+        check_settings(session.folder, prepared.options)
+    return _outline(session, prepared)
 
 
 def _simulate(settings: SimulateOptions) -> Recording:
@@ -145,7 +149,8 @@ def finish_session(command: str, session: Session) -> None:
 
 def _session_key(options: RunOptions) -> str:
     """Return a hash of the options, the input and all code: if it is the same, nothing needs to be loaded."""
-    parts = [options.model_dump_json(exclude={"file"}), hash_file(Path(str(options.file))), _hash_package()]
+    files = [Path(file) for file in (options.file, options.behavior_file) if file is not None]
+    parts = [options.model_dump_json(exclude={"file", "behavior_file"}), *map(hash_file, files), _hash_package()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

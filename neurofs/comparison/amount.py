@@ -1,0 +1,78 @@
+"""How much of a session is decoded, what is not, and why: one line for people, and a warning where it is much."""
+
+from collections.abc import Iterator
+
+from neurofs.comparison.summary import SessionFacts
+from neurofs.comparison.wording import format_percent
+
+MUCH = 0.1
+"""Share of bins or trials from which on their loss is worth a warning."""
+
+
+def describe_amount(facts: SessionFacts, choice: str = "") -> str:
+    """Return bins and lags, how many samples of how many trials are decoded, and what was dropped and why.
+
+    `choice` says why these bins and lags were taken, if they were not given.
+    """
+    chosen = f" ({choice})" if choice else ""
+    trials = f" of {_tell_trials(facts)}" if facts.n_trials else ""
+    minutes = facts.n_samples * facts.bin_width / 60
+    lags = f"{facts.n_lags} lag{'s' * (facts.n_lags != 1)}"
+    return (
+        f"{1000 * facts.bin_width:g} ms bins × {lags}{chosen}; decodes {facts.n_samples:,} samples{trials}, "
+        f"{minutes:.1f} min{_tell_dropped(facts)}"
+    )
+
+
+def _tell_trials(facts: SessionFacts) -> str:
+    found, known = facts.n_trials, max(facts.n_trials, facts.n_trials_recorded)
+    return f"{found:,} trials" if found == known else f"{found:,} of {known:,} trials"
+
+
+def _tell_dropped(facts: SessionFacts) -> str:
+    reasons = {
+        "outside": "outside of trials" if facts.n_trials_recorded else "not observed",
+        "window": f"whose window of {_tell_window(facts)} leaves the trial"
+        if facts.n_trials_recorded
+        else f"whose window of {_tell_window(facts)} was not all observed",
+        "target": "without a target",
+        "period": "outside the period",
+        "step": "between steps",
+    }
+    parts = [f"{n:,} {reasons[why]}" for why, n in facts.dropped if n]
+    total = sum(n for _, n in facts.dropped)
+    return f"; dropped {total:,} bins: {', '.join(parts)}" if parts else ""
+
+
+def _tell_window(facts: SessionFacts) -> str:
+    return f"{facts.n_lags * facts.bin_width:g} s"
+
+
+def warn_of_losses(facts: SessionFacts) -> Iterator[str]:
+    """Yield a warning if more than a tenth of bins, or of trials, is lost; what was asked for is no loss."""
+    dropped = facts.dropped
+    lost, usable = dropped.window + dropped.target, facts.n_samples + dropped.window + dropped.target
+    if lost > MUCH * usable:
+        yield (
+            f"{lost:,} of {usable:,} bins ({format_percent(lost / usable)}) are not decoded: {_tell_reasons(facts)}"
+            f"{_tell_remedy(facts)}"
+        )
+    n_trials, missed = facts.n_trials_recorded, facts.n_trials_recorded - facts.n_trials
+    if facts.n_trials and not dropped.period and missed > MUCH * n_trials:
+        yield (
+            f"{missed:,} of {n_trials:,} trials ({format_percent(missed / n_trials)}) have "
+            f"no sample: they are too short, not observed, or without a target{_tell_remedy(facts)}"
+        )
+
+
+def _tell_reasons(facts: SessionFacts) -> str:
+    window, target = facts.dropped.window, facts.dropped.target
+    where = "the trial" if facts.n_trials_recorded else "what was observed"
+    parts = [f"the window of {facts.n_lags} lags ({_tell_window(facts)}) of {window:,} leaves {where}"] * bool(window)
+    return " and ".join(parts + [f"the target of {target:,} is missing"] * bool(target))
+
+
+def _tell_remedy(facts: SessionFacts) -> str:
+    """Say what keeps more, if lags are what costs them."""
+    many = facts.dropped.window and facts.n_lags > 1
+    return f". Fewer lags keep more: --n-lags {max(1, facts.n_lags // 2)}" if many else ""
