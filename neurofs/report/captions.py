@@ -241,10 +241,10 @@ _CAPTIONS = {
         "interpolated.",
     ),
     "all-scores": Caption(
-        "Error of each session",
-        "One row per session, one mark per method, the mean over folds and outputs. Sessions differ in how "
-        "hard they are; what counts is the order of the marks within each row, and whether it is the same "
-        "in all.",
+        "How well each session is decoded",
+        "{most}, the best first; means over folds and outputs. Right is better: 1 is perfect, and an R² of 0 is as "
+        "good as knowing the mean. R² below −0.5 is drawn there. Sessions differ in how hard they are; what counts is "
+        "the order of the marks within each row, and whether it is the same in all.",
     ),
     "all-lags": Caption(
         "Lags that matter everywhere",

@@ -42,7 +42,7 @@ def make_index(
 ) -> dict[str, Any]:
     """Return what the template of the index page shows."""
     done = _name_apart(entries)
-    drawn = (draw_all_wins(done), draw_all_scores(done), draw_all_lags(done))
+    drawn = (draw_all_scores(done), draw_all_wins(done), draw_all_lags(done))
     pictures = [draw(picture) for picture in drawn if picture is not None]
     n_failed = sum(entry.status != "done" for entry in entries)
     contents = [("claims", "Claims")] * bool(claims) + [("sessions", "Sessions")]
@@ -50,6 +50,7 @@ def make_index(
         "title": count_of(len(entries), "session"),
         "n_done": len(entries) - n_failed,
         "n_failed": n_failed,
+        "believed": _tell_believed([c.summary for c in done.values()]),
         "claims": [_show_claim(claim) for claim in claims],
         "entries": [_show_entry(entry) for entry in sorted(entries, key=lambda e: e.status == "done")],
         "pictures": pictures,
@@ -83,16 +84,37 @@ def _show_entry(entry: IndexEntry) -> dict[str, Any]:
 
 def _show_scores(summary: Summary) -> dict[str, Any]:
     numbers = summary.headline.numbers
-    tests = summary.chance_of(summary.main)
-    verdict = "audit passed" if summary.audit.passed else "audit FAILED"
-    n_beyond = sum(test.beyond for test in tests)
-    beyond = "not beyond chance" if not n_beyond else f"{n_beyond} of {len(tests)} outputs beyond chance"
     return {
         "numbers": [numbers.main, numbers.reference, numbers.all, numbers.rival],
         "n": numbers.main.n,
         "score": SCORE_NAMES[summary.score],
-        "verdict": f"{verdict}, {beyond if tests else 'chance not tested'}",
+        "verdict": judge_shortly(summary),
+        "bad": not is_believed(summary),
     }
+
+
+def judge_shortly(summary: Summary) -> str:
+    """Return in a few words whether a result may be believed."""
+    tests = summary.chance_of(summary.main)
+    n_beyond = sum(test.beyond for test in tests)
+    if not summary.audit.passed:
+        return "audit failed: test data leak"
+    if not tests:
+        return "chance not tested"
+    if 0 < n_beyond < len(tests):
+        return f"beyond chance in {n_beyond} of {count_of(len(tests), 'output')}"
+    return "beyond chance" if n_beyond else "not beyond chance"
+
+
+def is_believed(summary: Summary) -> bool:
+    """Whether the audit passed and every output is beyond chance."""
+    tests = summary.chance_of(summary.main)
+    return summary.audit.passed and bool(tests) and all(test.beyond for test in tests)
+
+
+def _tell_believed(summaries: Sequence[Summary]) -> str:
+    n = sum(map(is_believed, summaries))
+    return f"{n} of {count_of(len(summaries), 'session')} decoded beyond chance, without leaks." if summaries else ""
 
 
 def _quote_path(href: str) -> str:
@@ -113,8 +135,8 @@ def _make_kinds(done: Mapping[str, Comparison]) -> Table | None:
         return None
     kinds = list(dict.fromkeys(kind for shares in found.values() for kind in shares))
     rows = [
-        (name_method(s), *(float(np.mean(shares[k])) if k in shares else None for k in kinds))
+        (name_method(s), *(100 * float(np.mean(shares[k])) if k in shares else None for k in kinds))
         for s, shares in found.items()
     ]
     caption = "Share of each kind of channel among the selected features, mean over sessions"
-    return Table(caption, ("selector", *kinds), rows)
+    return Table(caption, ("selector", *(f"{kind} (%)" for kind in kinds)), rows, digits=0)

@@ -118,13 +118,13 @@ def save_picture(picture: Picture, folder: Path, kind: str) -> Path:
 def _draw(panel: Panel, axes: Any) -> None:
     panel.draw(axes)
     if panel.title:
-        axes.set_title(_shorten(printable(panel.title), round(11 * panel.size[0])))
+        axes.set_title(shorten(printable(panel.title), round(11 * panel.size[0])))
 
 
-def _shorten(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """Return text that fits above a panel, its middle cut out.
 
-    >>> _shorten("a very long name", 9)
+    >>> shorten("a very long name", 9)
     'a ve…name'
     """
     return text if len(text) <= most else f"{text[: (most - 1) // 2]}…{text[-(most - 1 - (most - 1) // 2) :]}"

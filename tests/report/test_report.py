@@ -217,7 +217,7 @@ def test_a_report_is_written_into_its_folder(tmp_path):
 @pytest.mark.parametrize(("kind", "magic"), [("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")])
 def test_figures_are_written_as_files(tmp_path, kind, magic):
     paths = save_figures(make_comparison(n_rows=100), tmp_path, kind)
-    assert len(paths) == 15
+    assert len(paths) == 16
     assert all(path.suffix == f".{kind}" and path.read_bytes().startswith(magic) for path in paths)
 
 
