@@ -70,5 +70,7 @@ def _run_league(recordings: tuple[str, ...], rows: tuple[str, ...], jobs: int | 
     if out is not None:
         write_atomically(out, scores.to_csv(index=False))
     if not output.as_json:
-        click.echo(f"{render_league(scores)}\n{time.perf_counter() - start:.0f} s by the clock with {n_jobs} at a time\n")
+        click.echo(
+            f"{render_league(scores)}\n{time.perf_counter() - start:.0f} s by the clock with {n_jobs} at a time\n"
+        )
     _show_rows(league_rows(scores))

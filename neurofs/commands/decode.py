@@ -30,12 +30,7 @@ from neurofs.ground.errors import MAX_MESSAGE, printable
 )
 @click.option("--file", hidden=True, expose_value=False)
 def decode_command(
-    sessions: tuple[Path, ...],
-    out: Path | None,
-    jobs: int | None,
-    fresh: bool,
-    settings: tuple[str, ...],
-    **given: Any,
+    sessions: tuple[Path, ...], out: Path | None, jobs: int | None, fresh: bool, settings: tuple[str, ...], **given: Any
 ) -> None:
     """Compare selectors and decoders on each SESSION, on folds that do not leak, and write a report.
 

@@ -69,9 +69,7 @@ def _reproduce_one(
     )
 
 
-def _reproduce_all(
-    folder: Path, jobs: int, repetitions: int | None, seed: int, figure: Path | None
-) -> None:
+def _reproduce_all(folder: Path, jobs: int, repetitions: int | None, seed: int, figure: Path | None) -> None:
     from neurofs.experiments.reproduce.index import run_all
     from neurofs.ground.errors import UsageError
 
@@ -82,9 +80,7 @@ def _reproduce_all(
     records = [{"name": o.name, "error": o.error, "claims": o.claims} for o in outcomes]
     texts = [f"{o.name}\n{o.text}\n" for o in outcomes]
     current_output().show(
-        lambda: {"report": str(page), "experiments": records},
-        lambda: "\n".join([*texts, f"report: {page}"]),
-        page,
+        lambda: {"report": str(page), "experiments": records}, lambda: "\n".join([*texts, f"report: {page}"]), page
     )
     if any(outcome.error for outcome in outcomes):
         sys.exit(1)

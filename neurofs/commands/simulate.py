@@ -8,6 +8,7 @@ import click
 from neurofs.commands.help import Command
 from neurofs.commands.output import current_output
 
+
 @click.command("simulate", cls=Command)
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option("--n-trials", default=100, help="Reaches; 420 give about 5050 samples.")

@@ -15,7 +15,9 @@ MEASURES = ["corrcoef", "infogain", "sks", "rrelieff", "rgs"]
 @click.command("transfer", cls=Command)
 @click.argument("train", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--to", "new", required=True, type=click.Path(path_type=Path), help="The new session.")
-@click.option("--target", multiple=True, callback=read_list, help="Behavior series: NAME, NAME:COLUMN or NAME.velocity.")
+@click.option(
+    "--target", multiple=True, callback=read_list, help="Behavior series: NAME, NAME:COLUMN or NAME.velocity."
+)
 @click.option("--bin-width", type=float, default=0.1, help="Width of a bin, in seconds.")
 @click.option("--n-lags", type=int, default=10, help="Bins before and with the target's own.")
 @click.option(
