@@ -29,6 +29,7 @@ from neurofs.comparison.summary import Dependency, Provenance
 from neurofs.comparison.tables import assemble_predictions, assemble_scores, assemble_weights, rank_channels
 from neurofs.features.tensor import build_tensor
 from neurofs.ground.config import CompareOptions, LoadOptions, RunOptions, TensorOptions, select_options
+from neurofs.recordings.choose import choose_part
 from neurofs.recordings.readers import load
 from neurofs.recordings.recording import Recording
 from neurofs.recordings.window import settle_window
@@ -45,12 +46,12 @@ class Prepared:
 
 
 def prepare(options: RunOptions, recording: Recording | None = None) -> Prepared:
-    """Load the file that the options name (unless the recording is given), bin it, and make the folds.
+    """Load the file that the options name (unless the whole recording is given), bin it, and make the folds.
 
     Bins and lags that are "auto" are chosen; the options of what is returned have them as numbers.
     """
-    if recording is None:
-        recording = load(str(options.file), select_options(LoadOptions, options))
+    where = select_options(LoadOptions, options)
+    recording = load(str(options.file), where) if recording is None else choose_part(recording, where)
     options = settle_window(options, recording)
     tensor = build_tensor(recording, **dict(select_options(TensorOptions, options)))
     problem = Problem.from_tensor(tensor, select_options(CompareOptions, options))

@@ -17,6 +17,18 @@ jobs_option = click.option("-j", "--jobs", type=click.IntRange(1), help="Tasks a
 RARE_KEYS = ("step", "sqrt", "smooth", "period", "n_neighbors", "beta", "allow_leakage")
 """Keys of settings that few people need."""
 
+PART_KEYS = ("channels", "exclude_channels", "from_time", "to_time", "trials", "where")
+"""Keys that say which part of a session is used."""
+
+SHORT = {"from_time": "--from", "to_time": "--to"}
+METAVARS = {
+    "channels": "EXPR|NAMES",
+    "trials": "EXPR|RANGE",
+    "where": "EXPR",
+    "from_time": "SECONDS",
+    "to_time": "SECONDS",
+}
+
 
 def out_option(help: str) -> Any:
     """Return the option --out of a command."""
@@ -27,7 +39,7 @@ class OptionsCommand(Command):
     """A command that also takes every key of some settings as an option."""
 
     KIND = "LoadOptions"
-    rare = (RARE,)
+    rare: tuple[str, ...] = (RARE,)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the command's own options and those of the settings, ``--help`` last."""
@@ -36,7 +48,7 @@ class OptionsCommand(Command):
         own = super().get_params(ctx)
         taken = {param.name for param in own}
         fields = getattr(config, self.KIND).model_fields
-        return own[:-1] + [make_option(k, f) for k, f in fields.items() if k not in taken] + own[-1:]
+        return [*own[:-1], *(make_option(k, f) for k, f in fields.items() if k not in taken), _no_trials(), own[-1]]
 
 
 class RunCommand(OptionsCommand):
@@ -54,8 +66,15 @@ def make_option(key: str, field: Any) -> click.Option:
     if kind is click.BOOL:
         about["help"] = f"{field.description}{show_default(flag[2:] if field.default else f'no-{flag[2:]}')}"
         return Option([f"{flag}/--no-{flag[2:]}"], default=None, **about)
-    nargs = 2 if key == "period" else 1
-    return Option([flag], type=kind, multiple=multiple, nargs=nargs, callback=read_list if multiple else None, **about)
+    about |= {"type": kind, "multiple": multiple, "nargs": 2 if key == "period" else 1, "metavar": METAVARS.get(key)}
+    split = read_list if multiple and key not in ("channels", "trials") else None
+    return Option([*filter(None, [SHORT.get(key)]), flag, key], callback=split, **about)
+
+
+def _no_trials() -> Option:
+    """Return the option that is the key `trials = false`."""
+    help = "Leave the trials of the file aside and decode it as one stretch."
+    return Option(["--no-trials"], is_flag=True, help=help, group=LAYOUT)
 
 
 def group_key(key: str) -> str:
@@ -70,7 +89,7 @@ def group_key(key: str) -> str:
         return RARE
     if key in CompareOptions.model_fields:
         return HOW
-    return WHAT if key in TensorOptions.model_fields else LAYOUT
+    return WHAT if key in TensorOptions.model_fields or key in PART_KEYS else LAYOUT
 
 
 def option_type(annotation: Any) -> tuple[Any, bool]:
@@ -79,7 +98,7 @@ def option_type(annotation: Any) -> tuple[Any, bool]:
     if origin is typing.Literal:
         return click.Choice([str(choice) for choice in arguments]), False
     if origin in (typing.Union, types.UnionType):
-        kinds = [a for a in arguments if a is not type(None)]
+        kinds = [a for a in arguments if a not in (type(None), bool)]
         return option_type(kinds[0]) if len(kinds) == 1 else (click.STRING, False)
     if origin is tuple:
         return click.STRING, len(arguments) == 2 and arguments[1] is ...
@@ -100,6 +119,10 @@ def read_list(ctx: click.Context | None, option: click.Parameter | None, texts: 
 def read_given(given: dict[str, Any]) -> dict[str, Any]:
     """Return the options that were given on the command line, as values of settings."""
     values = {key: value for key, value in given.items() if value is not None and value != ()}
+    if values.pop("no_trials", False):
+        if "trials" in values:
+            raise UsageError("trials: say either --trials or --no-trials")
+        values["trials"] = False
     if "index_base" in values:
         values["index_base"] = int(values["index_base"])
     return values

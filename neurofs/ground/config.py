@@ -1,7 +1,8 @@
 """Settings: TOML files and command-line options become one validated, frozen value.
 
 A *session file* is a small TOML file beside the data that says where things are in it. Every key is also a
-command-line option of the same name (`counts_bin_width` is ``--counts-bin-width``). Unknown keys are rejected
+command-line option of the same name (`counts_bin_width` is ``--counts-bin-width``; `from_time` and `to_time` are
+``--from`` and ``--to``, too). Unknown keys are rejected
 with the nearest known name.
 """
 
@@ -65,6 +66,18 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_split_text)]
 NameList = Annotated[tuple[str, ...], BeforeValidator(_split_all)]
 """Names that have no commas of their own, which separate them in lists, too."""
 
+
+def _make_texts(value: Any) -> Any:
+    """Return one text, one number, or a list of them as texts; nothing is split."""
+    if isinstance(value, bool):
+        return value
+    parts = value if isinstance(value, list | tuple) else (value,)
+    return tuple(str(part) if isinstance(part, int) else part for part in parts)
+
+
+Texts = Annotated[tuple[str, ...], BeforeValidator(_make_texts)]
+"""Texts that are read later, such as expressions, in which commas have a meaning."""
+
 Numbers = Annotated[tuple[int, ...], BeforeValidator(_split_numbers)]
 
 RENAMED = {"decoder": "decoders"}
@@ -78,7 +91,10 @@ class Options(BaseModel):
 
 
 class LoadOptions(Options):
-    """Where things are in a data file. Everything may be left out where the file itself tells."""
+    """Where things are in a data file, and which part of it is used.
+
+    Everything may be left out where the file itself tells, and the whole session is meant.
+    """
 
     name: str | None = Field(None, description="Name of the session; the file name by default.")
     spikes: str | None = Field(None, description="Variable with spike times: units, or a list or cell per channel.")
@@ -105,7 +121,9 @@ class LoadOptions(Options):
     behavior_time: str | None = Field(None, description="Variable with the times of the behavior samples.")
     behavior_rate: float | None = Field(None, gt=0, description="Samples per second of the behavior series.")
     circular: Names = Field((), description="Behavior series that are angles in radians.")
-    trials: bool = Field(True, description="Use the trials of the file; --no-trials decodes it as one stretch.")
+    trials: Annotated[bool | tuple[str, ...], BeforeValidator(_make_texts)] = Field(
+        True, description="Only these trials: numbers from 0 and ranges (0-9,20,30-), or an expression; all by default."
+    )
     trial: str | None = Field(None, description="Variable with the trial number of each bin.")
     trial_start: str | None = Field(None, description="Variable with the start of each trial, as time or bin.")
     trial_stop: str | None = Field(None, description="Variable with the end of each trial; the next start if absent.")
@@ -113,7 +131,19 @@ class LoadOptions(Options):
     index_base: Literal[0, 1] | None = Field(None, description="Number of the first bin: 1 in MATLAB, else 0.")
     conditions: Names = Field((), description="Variables with a condition per trial, such as direction.")
     channel_names: str | None = Field(None, description="Variable with the names of the channels.")
+    channels: Texts = Field(
+        (), description="Only these channels: names, or an expression such as 'rate > 0.5'; all by default."
+    )
     exclude_channels: Names = Field((), description="Channels to leave out, by name.")
+    from_time: float | None = Field(
+        None, description="Only what was recorded from this time on, in seconds; from the beginning by default."
+    )
+    to_time: float | None = Field(
+        None, description="Only what was recorded up to this time, in seconds; to the end by default."
+    )
+    where: str | None = Field(
+        None, description="Only trials that fulfill this expression, such as 'direction == 3'; all by default."
+    )
     sort_spikes: bool = Field(False, description="Sort spike times that are not in order.")
 
 

@@ -268,6 +268,8 @@ def _as_option(key: str, value: Any) -> list[str]:
     flag = key.replace("_", "-")
     if isinstance(value, bool):
         return [f"--{flag}"] if value else [f"--no-{flag}"]
+    if key in ("channels", "trials"):
+        return [word for text in value for word in (f"--{flag}", text)]
     if isinstance(value, list | tuple):
         return [f"--{flag}", join_names([str(v) for v in value])]
     return [f"--{flag}", str(value)]

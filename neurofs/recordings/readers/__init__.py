@@ -16,6 +16,7 @@ from neurofs.ground.config import LoadOptions, given_options, make_options, read
 from neurofs.ground.errors import MAX_MESSAGE, InputError, UsageError, printable
 from neurofs.ground.files import hash_file
 from neurofs.ground.plugins import BROKEN, find_plugins, name_package
+from neurofs.recordings.choose import choose_part, without_part
 from neurofs.recordings.readers.behavior_files import add_behavior, leave_to_behavior_file
 from neurofs.recordings.recording import InvalidRecording, Recording
 
@@ -60,7 +61,7 @@ def load(path: str | Path, options: LoadOptions | None = None, **keys: Any) -> R
     ----------
     path : str or Path
     options : LoadOptions, optional
-        Where things are in the file, where it does not tell by itself.
+        Where things are in the file, where it does not tell by itself, and which part of the session is used.
     **keys
         The same as keywords, e.g. ``counts_bin_width=0.05``; they win over `options` and the session file.
 
@@ -79,14 +80,16 @@ def load(path: str | Path, options: LoadOptions | None = None, **keys: Any) -> R
     options = make_options(LoadOptions, values | keys, printable(path.name))
     read = _find_reader(path)
     try:
-        recording = read(path, leave_to_behavior_file(options))
+        recording = read(path, leave_to_behavior_file(without_part(options)))
     except InvalidRecording as error:
         raise InvalidRecording([_within(defect, path) for defect in error.defects], error.draft) from None
     except InputError as error:
         raise _within(error, path) from None
     if not recording.source_hash:
         recording = recording.with_source(path.name, hash_file(path))
-    return recording if options.behavior_file is None else _join(recording, Path(options.behavior_file), options)
+    if options.behavior_file is not None:
+        recording = _join(recording, Path(options.behavior_file), without_part(options))
+    return choose_part(recording, options)
 
 
 def _join(recording: Recording, path: Path, options: LoadOptions) -> Recording:
