@@ -186,7 +186,7 @@ def _session(rng, channels, predictions, trials, classes) -> xr.Dataset:
     return xr.Dataset(
         {
             "rate": ("channel", rate),
-            "presence": ("channel", np.where(silent, 0.0, 1.0)),
+            "presence": ("channel", np.where(silent, 0.0, np.where(np.arange(n) == 1, 0.4, 1.0))),
             "fano": ("channel", np.where(silent, np.nan, 1.2)),
             "silent": ("channel", silent),
             "partly_active": ("channel", np.arange(n) == 1),
