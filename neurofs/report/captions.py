@@ -60,7 +60,7 @@ LINES = {
 SHIFTED = {
     "trials": (
         "Each trial keeps what was decoded and gets the target of another one, {farthest} trials away at most, at the "
-        "same share of its duration. What all trials have in common agrees at every shift: the question is whether "
+        "same share of its duration. What all trials have in common is taken away first: the question is whether "
         "what differs from trial to trial is decoded."
     ),
     "samples": (
