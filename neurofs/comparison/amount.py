@@ -74,5 +74,5 @@ def _tell_reasons(facts: SessionFacts) -> str:
 
 def _tell_remedy(facts: SessionFacts) -> str:
     """Say what keeps more, if lags are what costs them."""
-    many = facts.dropped.window and facts.n_lags > 1
+    many = facts.dropped.window > facts.dropped.target and facts.n_lags > 1
     return f". Fewer lags keep more: --n-lags {max(1, facts.n_lags // 2)}" if many else ""

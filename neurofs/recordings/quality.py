@@ -195,6 +195,9 @@ def _series_warnings(series: Series, r: Recording) -> Iterator[str]:
         yield f"{where}: {about['n_missing']} of {about['n_samples']} samples are missing"
     if about["constant"]:
         yield f"{where}: constant in {', '.join(printable(c) for c in about['constant'])}"
+    if len(series.columns) > 3 and all(column.isdigit() for column in series.columns):
+        one, n = printable(f"{series.name}:{series.columns[0]}"), len(series.columns)
+        yield f"{where}: {n} columns without names; a target takes all, unless one is named: {one}"
     jumps = int(np.sum(np.diff(series.time) > 1.5 * series.interval)) if len(series.time) > 1 else 0
     if jumps:
         yield f"{where}: {jumps} gaps in its samples"

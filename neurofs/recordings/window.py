@@ -63,15 +63,15 @@ def _usual_length(r: Recording) -> float:
 
 
 def explain_window(options: TensorOptions, recording: Recording) -> str:
-    """Say for what bins and lags were chosen; empty if the options name both.
+    """Say for what lags were chosen; empty if the options name them.
 
     >>> explain_window(TensorOptions(), Recording("toy", spikes=[[0.0, 60.0]]))
     'chosen for one stretch of 60 s'
     """
-    if "auto" not in (options.bin_width, options.n_lags):
+    if options.n_lags != "auto":
         return ""
     what = "trials" if len(recording.trials) else "one stretch" if len(recording.observed) == 1 else "stretches"
-    return f"chosen for {what} of {choose_window(recording).stretch:.3g} s"
+    return f"chosen for {what} of {round(choose_window(recording).stretch, 2):g} s"
 
 
 def settle_window(options: T, recording: Recording) -> T:

@@ -68,3 +68,5 @@ def test_the_warning_says_why_and_what_to_do():
     )
     (warning,) = warn_of_losses(facts(target=1322))
     assert warning == "1,322 of 2,644 bins (50 %) are not decoded: the target of 1,322 is missing"
+    (warning,) = warn_of_losses(facts(target=1000, window=20))
+    assert warning.endswith("the window of 3 lags (0.3 s) of 20 leaves the trial and the target of 1,000 is missing")

@@ -11,7 +11,7 @@ from neurofs.comparison.comparison import CHANNEL_COLUMNS, read, save
 from neurofs.pipeline import compare
 from neurofs.recordings.recording import Recording, Series
 
-QUICK = {"selectors": ("corrcoef",), "decoders": ("knn",), "n_splits": 3}
+QUICK = {"selectors": ("corrcoef",), "decoders": (), "n_splits": 3}
 
 
 @pytest.fixture(scope="module")

@@ -93,6 +93,8 @@ def test_warnings_about_behavior():
     assert "series 'vel': constant in y" in warnings
     assert "series 'late': none of it lies in the observed span" in warnings
     assert "series 'holes': 1 gaps" in warnings
+    unnamed = "\n".join(find_warnings(recording(series("X", wave(1000, 4)))))
+    assert "series 'X': 4 columns without names; a target takes all, unless one is named: X:0" in unnamed
 
 
 def test_suggested_targets():

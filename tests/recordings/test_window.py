@@ -53,7 +53,7 @@ def test_what_is_given_stays():
     options = settle_window(RunOptions(target="velocity", bin_width=0.2), session)
     assert (options.bin_width, options.n_lags, options.target) == (0.2, 1, ("velocity",))
     assert explain_window(TensorOptions(), session) == "chosen for trials of 1 s"
-    assert explain_window(TensorOptions(bin_width=0.1, n_lags=3), session) == ""
+    assert explain_window(TensorOptions(n_lags=3), session) == ""
 
 
 def test_the_demo_keeps_ten_lags_of_a_tenth_of_a_second():

@@ -228,10 +228,10 @@ def test_kinds_add_up():
 
 
 def test_channels_are_listed_by_weight():
-    comparison = make_comparison()
+    comparison = make_comparison(n_channels=9)
     rate = comparison.session["rate"].copy()
-    rate[:4] = 20.0, 30.0, 0.1 - 1e-9, 40.0
-    rate[5:9] = 6 / 60, 1 / 60, 100 / 60, 99 / 60
+    rate.values[:4] = 20.0, 30.0, 0.1 - 1e-9, 40.0
+    rate.values[5:9] = 6 / 60, 1 / 60, 100 / 60, 99 / 60
     records = describe_channels(replace(comparison, session=comparison.session.assign(rate=rate)))
     weights = [record["weight"] for record in records]
     assert weights == sorted(weights, reverse=True)

@@ -1,0 +1,55 @@
+"""What `neurofs inspect` suggests for real recordings is accepted as it stands, and loses little or says why."""
+
+import json
+import shlex
+
+import pytest
+from click.testing import CliRunner
+
+from neurofs.commands.main import main
+from neurofs.comparison.amount import MUCH, warn_of_losses
+from neurofs.comparison.digest import describe_facts
+from neurofs.pipeline import prepare
+from neurofs.running import session as run_session
+
+pytestmark = [pytest.mark.shared_data, pytest.mark.slow]
+
+
+class Prepared(Exception):
+    """Carries what a command was about to decode, so that the test need not wait for it."""
+
+
+def stop_before_the_work(options, *_, **__):
+    raise Prepared(prepare(options))
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "reason"),
+    [
+        ("a2929_head_direction.nwb", [], "is missing"),
+        ("chewie_20131003_m1.npz", [], "leaves the trial"),
+        ("contdata95.mat", ["--counts", "Y", "--counts-bin-width", "0.1", "--behavior", "X"], ""),
+        ("stevenson2011_m1.mat", [], "leaves the trial"),
+    ],
+)
+def test_the_suggested_command_is_accepted_and_loses_little_or_says_why(shared_data, monkeypatch, name, given, reason):
+    asked = CliRunner().invoke(main, ["inspect", str(shared_data / name), *given, "--json"])
+    assert asked.exit_code == 0, asked.stderr
+    command = shlex.split(json.loads(asked.stdout)["decode"]["command"])
+    monkeypatch.setattr(run_session, "decode", stop_before_the_work)
+    result = CliRunner().invoke(main, command[1:])
+    assert isinstance(result.exception, Prepared), result.stderr
+    prepared = result.exception.args[0]
+    facts = describe_facts(prepared.recording, prepared.tensor, prepared.problem)
+    lost = facts.dropped.window + facts.dropped.target
+    warnings = list(warn_of_losses(facts))
+    assert bool(warnings) == (lost > MUCH * (lost + facts.n_samples)) == bool(reason)
+    assert all(reason in warning for warning in warnings)
+    assert facts.n_trials >= 0.9 * facts.n_trials_recorded
+
+
+def test_a_file_without_a_bin_width_is_shown_with_the_option_that_it_needs(shared_data):
+    asked = CliRunner().invoke(main, ["inspect", str(shared_data / "contdata95.mat")])
+    assert asked.exit_code == 2
+    assert "  --counts Y --counts-bin-width SECONDS" in asked.stdout
+    assert "  --behavior X   if" in asked.stdout
