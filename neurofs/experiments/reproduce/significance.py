@@ -26,7 +26,7 @@ from neurofs.features.samples import Samples
 from neurofs.report.palette import INK
 from neurofs.selectors.rgs import RGS
 
-MINUTES, OURS = 12, True
+MINUTES, OURS = 7, True
 QUESTIONS = ("tuned", "adds")
 FIRST_SEED = 1000  # other sessions than those on which the statistic was chosen
 
