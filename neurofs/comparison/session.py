@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from neurofs.features.target import list_conditions
+from neurofs.features.target_names import list_conditions
 from neurofs.recordings.quality import measure_activity
 from neurofs.recordings.recording import TICK, Recording, find_gaps
 

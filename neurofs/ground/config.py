@@ -146,7 +146,7 @@ class LoadOptions(Options):
 class TensorOptions(Options):
     """How a recording becomes a channel × lag tensor."""
 
-    target: Names = Field((), description="Behavior series to decode: NAME, NAME:COLUMN or NAME.velocity.")
+    target: Names = Field((), description="What to decode: a series (NAME, NAME:COLUMN, NAME.velocity) or a condition.")
     bin_width: float = Field(0.1, gt=0, description="Width of a bin, in seconds.")
     n_lags: int = Field(10, ge=1, le=1000, description="Number of bins before (and with) the target's own.")
     lead: float = Field(0.0, description="Predict this many seconds ahead (negative: behind).")
