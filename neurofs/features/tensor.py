@@ -82,12 +82,8 @@ def build_tensor(
     """
     targets = (target,) if isinstance(target, str) else tuple(target)
     if not targets:
-<<<<<<< HEAD
-        raise UsageError(f"no target; choose one with --target: {_list_names(recording.behavior)}")
-    bin_width, n_lags, _ = choose_window(recording, bin_width, n_lags)
-=======
         raise UsageError(explain_no_target(recording))
->>>>>>> helper-d
+    bin_width, n_lags, _ = choose_window(recording, bin_width, n_lags)
     grid = _make_grid(recording, bin_width)
     first_lag = _whole_bins("lead", lead, grid)
     trial, run = _label_bins(recording, grid)

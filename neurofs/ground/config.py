@@ -150,19 +150,13 @@ class LoadOptions(Options):
 class TensorOptions(Options):
     """How a recording becomes a channel × lag tensor."""
 
-<<<<<<< HEAD
-    target: Names = Field((), description="Behavior series to decode: NAME, NAME:COLUMN or NAME.velocity.")
+    target: Names = Field((), description="What to decode: a series (NAME, NAME:COLUMN, NAME.velocity) or a condition.")
     bin_width: Annotated[float, Field(gt=0)] | Literal["auto"] = Field(
         "auto", description="Width of a bin, in seconds; auto is 0.1, or near it a multiple of stored bins."
     )
     n_lags: Annotated[int, Field(ge=1, le=1000)] | Literal["auto"] = Field(
         "auto", description="Number of bins before (and with) the target's own; auto is 10, and less in short trials."
     )
-=======
-    target: Names = Field((), description="What to decode: a series (NAME, NAME:COLUMN, NAME.velocity) or a condition.")
-    bin_width: float = Field(0.1, gt=0, description="Width of a bin, in seconds.")
-    n_lags: int = Field(10, ge=1, le=1000, description="Number of bins before (and with) the target's own.")
->>>>>>> helper-d
     lead: float = Field(0.0, description="Predict this many seconds ahead (negative: behind).")
     step: float | None = Field(None, gt=0, description="Seconds between samples; one bin by default.")
     sqrt: bool = Field(False, description="Take the square root of counts.")

@@ -17,12 +17,8 @@ from neurofs.ground.config import LoadOptions, given_options, join_names, render
 from neurofs.ground.errors import printable
 from neurofs.recordings.readers import load
 from neurofs.recordings.readers.variables import listed
-<<<<<<< HEAD
-from neurofs.recordings.recording import InvalidRecording, Recording, Series, find_gaps
-from neurofs.recordings.window import BIN_WIDTH, N_LAGS, choose_window
-=======
 from neurofs.recordings.recording import InvalidRecording, Recording, Series, default_columns, find_gaps
->>>>>>> helper-d
+from neurofs.recordings.window import BIN_WIDTH, N_LAGS, choose_window
 
 RARE = 0.1
 """A channel below this rate, in Hz, seldom says anything."""
