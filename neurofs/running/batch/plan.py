@@ -45,7 +45,8 @@ def estimate_seconds(outline: Outline) -> float:
     """Return about how long the missing tasks take on one core.
 
     A method of which tasks are done takes as long as those; others as on a reference machine, in proportion to
-    rows² x features for the selector and rows x features for its decoders. It may be wrong by a factor of three.
+    rows² x features for the selector and rows x features for its decoders. Measured within a factor of three for the
+    default methods and decoders; searches over sets and --dependency may take far longer than this says.
 
     >>> estimate_seconds(Outline(10, seconds={"rgs": 4.0}, finished=True))
     0.0
@@ -97,6 +98,6 @@ def render_plan(plan: dict[str, Any]) -> str:
     to_do = sum(row["to_do"] for row in plan["sessions"])
     lines.append(f"\n{to_do} tasks to do, about {format_seconds(plan['seconds'])} with {plan['jobs']} at a time")
     lines.append(
-        "(from tasks that are done, else from times on another machine, by rows and features: within a factor of 3)"
+        "(from tasks that are done, else by rows and features from another machine; slow searches are not in it)"
     )
     return "\n".join(lines)
