@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from neurofs.comparison.problem import Task, list_tasks, task_key
+from neurofs.comparison.problem import Task, decoders_of, list_tasks, task_key
 from neurofs.ground.config import RunOptions
 from neurofs.ground.errors import InputError
 from neurofs.ground.files import hash_file, make_folder, write_atomically
@@ -42,6 +42,11 @@ class Outline:
     packed : bytes
         The `Problem` that the missing tasks share, packed, if there are any.
     shape : (rows, features)
+    n_train : int
+        Rows of the training part of a fold, on average.
+    decoders : dict
+        The decoders of each method beside soft kNN.
+    of_classes : bool
     seconds : dict
         Mean time of the tasks that are there, by method.
     finished : bool
@@ -53,6 +58,9 @@ class Outline:
     missing: list[tuple[Task, str]] = field(default_factory=list)
     packed: bytes = b""
     shape: tuple[int, int] = (0, 0)
+    n_train: int = 0
+    decoders: dict[str, list[str]] = field(default_factory=dict)
+    of_classes: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
     finished: bool = False
 
@@ -124,6 +132,9 @@ def _outline(session: Session, prepared: Prepared) -> Outline:
         missing,
         pickle.dumps(problem, protocol=pickle.HIGHEST_PROTOCOL) if missing else b"",
         problem.samples.shape,
+        sum(len(fold.train) for fold in problem.folds) // len(problem.folds),
+        {task.method: decoders_of(problem, task.method) for task in tasks},
+        bool(problem.classes),
         {method: sum(times) / len(times) for method, times in seconds.items()},
     )
 
