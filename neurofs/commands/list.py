@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
 from neurofs.commands.help import Command
 from neurofs.commands.output import current_output
+from neurofs.ground.errors import UsageError, printable
 
 
 def _list_selectors(as_json: bool) -> Any:
@@ -48,6 +50,18 @@ def _list_schema(as_json: bool) -> Any:
     return Summary.model_json_schema()
 
 
+def _list_targets(file: Path | None, as_json: bool) -> Any:
+    from neurofs.features.target_names import describe_targets
+    from neurofs.recordings.demo import demo_path
+    from neurofs.recordings.readers import load
+
+    records = describe_targets(load(file or demo_path()))
+    if as_json:
+        return records
+    shown = [{key: printable(value, 120) for key, value in record.items()} for record in records]
+    return _render_table(shown) if shown else "It has no behavior series and no conditions of trials."
+
+
 LISTS = {
     "selectors": _list_selectors,
     "decoders": _list_decoders,
@@ -59,19 +73,26 @@ LISTS = {
 
 
 @click.command("list", cls=Command)
-@click.argument("what", type=click.Choice(list(LISTS)))
-def list_command(what: str) -> None:
+@click.argument("what", type=click.Choice([*LISTS, "targets"]))
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+def list_command(what: str, file: Path | None) -> None:
     """Print what there is to choose from, with what each one is; or the JSON schema of summary.json.
+
+    FILE is for targets alone: what can be decoded in a recording or session file, the demo by default.
 
     With --quiet, only the names are printed.
 
     \b
     Examples:
       neurofs list selectors
+      neurofs list targets session.nwb
       neurofs list formats --json
     """
     output = current_output()
-    found = LISTS[what](output.as_json or output.quiet)
+    if file is not None and what != "targets":
+        raise UsageError(f"list {what} takes no file; only list targets does")
+    plainly = output.as_json or output.quiet
+    found = _list_targets(file, plainly) if what == "targets" else LISTS[what](plainly)
     plain = found if isinstance(found, str) else json.dumps(found, indent=2)
     output.show(lambda: found, lambda: plain, _list_names(found))
 

@@ -13,8 +13,9 @@ of all outputs at each shift, step by step (Westfall and Young 1993), which leav
 small as it is.
 
 Where there are trials enough, whole trials are shifted: each gets the target of another one, at the same share of its
-duration. What all trials have in common, such as a movement that always begins at the same time, then agrees at
-every shift, and the test asks whether what differs from trial to trial is decoded.
+duration, and the test asks whether what differs from trial to trial is decoded. What all trials have in common, such as
+a movement that always begins at the same time, is taken away from predictions and targets first: trials differ in
+length, so that it would fit its own trial a little better than others.
 
 Agreement is the correlation of values, and the share of right classes.
 """
@@ -29,6 +30,7 @@ from scipy.signal import correlate
 
 from neurofs.comparison.problem import Problem
 from neurofs.comparison.shifts import pair_trials, split_stretches
+from neurofs.comparison.slow_time import course_of_trials, orthonormal, remove
 from neurofs.comparison.summary import Chance, MethodScores
 
 LEVEL = 0.05
@@ -110,6 +112,9 @@ def compare_shifts(
         shifts = np.arange(-n, n + 1)
     else:
         rows, shifts, middle = _shift_trials(trials)
+        if not classes:
+            course = orthonormal(course_of_trials(trials))
+            predicted, target = remove(course, predicted.T).T, remove(course, target)
         agreement = np.mean([agree(row[middle], target[rows]) for row in predicted], axis=0)
     away = shifts != 0
     return ShiftTest(float(agreement[~away][0]), agreement[away], shifts[away])

@@ -295,6 +295,7 @@ def _find_warnings(problem: Problem, attrs: Mapping[str, Any]) -> Iterator[str]:
         yield "folds of shuffled bins leak: every score in this run is inflated"
     if attrs["dropped_target"]:
         yield f"{attrs['dropped_target']} samples were dropped because the target is missing there"
+    yield from _find_still_folds(problem)
     if problem.kind == "permuted":
         yield (
             "folds of permuted trials or blocks: neighbors in time of a test sample are in the training part, so that "
@@ -303,6 +304,25 @@ def _find_warnings(problem: Problem, attrs: Mapping[str, Any]) -> Iterator[str]:
     if problem.kind in ("trials", "blocks") and len(problem.samples) < FEW_SAMPLES:
         yield f"only {len(problem.samples)} samples: shifts of the target are short against the movement"
 
+
+def _find_still_folds(problem: Problem) -> Iterator[str]:
+    """Warn of folds in which the target hardly varies: R² there is far below 0 for small errors."""
+    if problem.classes:
+        return
+    variance = np.array([problem.targets[fold.test].var(axis=0) for fold in problem.folds])  # (folds, outputs)
+    still = (variance < STILL * np.median(variance, axis=0)).any(axis=0)
+    for output in np.flatnonzero(still):
+        least, usual = variance[:, output].min(), np.median(variance[:, output])
+        yield (
+            f"{problem.outputs[output]} varies {'not at all' if least == 0 else f'{usual / least:.0f} times less'} in "
+            "one "
+            "fold than in most: R² of that fold, and so the mean, says little, and its interval holds less often than "
+            "95 %"
+        )
+
+
+STILL = 0.2
+"""Share of the usual variance of the target, below which R² of a fold says little."""
 
 FEW_SAMPLES = 300
 """Samples below which shifts, of a third of them at most, are too short to be trusted."""

@@ -29,7 +29,7 @@ import pandas as pd
 import xarray as xr
 
 from neurofs.comparison.tuning import describe_tuning
-from neurofs.features.target import list_conditions
+from neurofs.features.target_names import list_conditions
 from neurofs.recordings.quality import measure_activity
 from neurofs.recordings.recording import TICK, Recording, find_gaps
 

@@ -9,7 +9,6 @@ A derivative and an interpolation take samples of neighboring bins. `find_span` 
 must lie so that their targets come from different samples; folds keep this distance (`features.splits`).
 """
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -19,11 +18,9 @@ import pandas as pd
 from scipy.signal import savgol_filter
 
 from neurofs.features.grid import Grid
+from neurofs.features.target_names import check_named, explain_unknown_target, list_conditions
 from neurofs.ground.errors import UsageError, printable, quoted
 from neurofs.recordings.recording import TICK, Recording, Series
-
-MAX_CLASSES = 50
-"""Values up to which a column of the trials counts as a condition."""
 
 POSITION_OF = {"velocity": "position", "Velocity": "Position", "vel": "pos", "Vel": "Pos"}
 
@@ -37,21 +34,28 @@ class Target:
     reach: float = 0.0
 
 
-def find_target(name: str, behavior: Mapping[str, Series], trials: np.ndarray, bin_width: float) -> Target:
+def find_target(name: str, recording: Recording, trials: np.ndarray, bin_width: float) -> Target:
     """Return the series that `name` asks for.
 
     `trials` are the intervals (n, 2) that a derivative must not cross.
     """
+    found = _find_series(name, recording.behavior, trials, bin_width)
+    if found is not None:
+        check_named(name, found.series)
+        return found
+    base, _, column = name.rpartition(":")
+    found = _find_series(base, recording.behavior, trials, bin_width) if base else None
+    if found is None:
+        raise UsageError(explain_unknown_target(name, recording))
+    return replace(found, series=_pick_column(found.series, column))
+
+
+def _find_series(name: str, behavior: Mapping[str, Series], trials: np.ndarray, bin_width: float) -> Target | None:
+    """Return a series of the recording, or a velocity that is derived from one."""
     if name in behavior:
         return Target(behavior[name])
-    base, _, column = name.rpartition(":")
-    if base:
-        found = find_target(base, behavior, trials, bin_width)
-        return replace(found, series=_pick_column(found.series, column))
     source = _position_of(name, behavior)
-    if source is None:
-        raise UsageError(_unknown_target(name, behavior))
-    return derive_velocity(behavior[source], trials, bin_width)
+    return None if source is None else derive_velocity(behavior[source], trials, bin_width)
 
 
 def _position_of(name: str, behavior: Mapping[str, Series]) -> str | None:
@@ -61,15 +65,6 @@ def _position_of(name: str, behavior: Mapping[str, Series]) -> str | None:
         return base
     guesses = (name.replace(velocity, position) for velocity, position in POSITION_OF.items() if velocity in name)
     return next((guess for guess in guesses if guess in behavior), None)
-
-
-def _unknown_target(name: str, behavior: Mapping[str, Series]) -> str:
-    if not behavior:
-        return f"target {quoted(name)}: the recording has no behavior series"
-    near = difflib.get_close_matches(name, behavior, n=1)
-    hint = f"did you mean {quoted(near[0])}? " if near else ""
-    known = ", ".join(printable(known) for known in list(behavior)[:12])
-    return f"target {quoted(name)}: no such behavior series; {hint}It has: {known}"
 
 
 def _pick_column(series: Series, column: str) -> Series:
@@ -207,12 +202,6 @@ def is_condition(name: str, recording: Recording) -> bool:
     True
     """
     return name in list_conditions(recording) and name not in recording.behavior
-
-
-def list_conditions(recording: Recording) -> list[str]:
-    """Return the columns of the trials that may be conditions: all but times and trial numbers."""
-    trials = recording.trials
-    return [c for c in trials.columns if c not in ("start", "stop") and trials[c].nunique() <= MAX_CLASSES]
 
 
 def encode_condition(name: str, trials: pd.DataFrame) -> tuple[np.ndarray, list[str]]:

@@ -26,6 +26,7 @@ import xarray as xr
 from neurofs.features.grid import Grid
 from neurofs.features.samples import Samples
 from neurofs.features.target import encode_condition, find_span, find_target, is_condition, resample
+from neurofs.features.target_names import explain_no_target
 from neurofs.ground.errors import UsageError, printable, quoted
 from neurofs.recordings.recording import TICK, Recording, Series
 from neurofs.recordings.window import Auto, choose_window
@@ -81,7 +82,7 @@ def build_tensor(
     """
     targets = (target,) if isinstance(target, str) else tuple(target)
     if not targets:
-        raise UsageError(f"no target; choose one with --target: {_list_names(recording.behavior)}")
+        raise UsageError(explain_no_target(recording))
     bin_width, n_lags, _ = choose_window(recording, bin_width, n_lags)
     grid = _make_grid(recording, bin_width)
     first_lag = _whole_bins("lead", lead, grid)
@@ -279,10 +280,13 @@ def _build_target(
         values = np.where(trial >= 0, np.append(codes, np.nan)[trial], np.nan)
         note = f"target {targets[0]!r}: a condition of the trials, {len(classes)} classes"
         return values[:, None], [targets[0]], [""], [note], classes, 1
+    alone = [name for name in targets if is_condition(name, recording)]
+    if alone:
+        raise UsageError(f"target {quoted(alone[0])}: a condition of the trials is decoded alone; leave the others out")
     trials = recording.trials[["start", "stop"]].to_numpy(dtype=np.float64)
     parts, outputs, units, notes, span = [], [], [], [], 1
     for name in targets:
-        found = find_target(name, recording.behavior, trials, grid.bin_width)
+        found = find_target(name, recording, trials, grid.bin_width)
         series, span = found.series, max(span, find_span(found, grid))
         values, columns, how = resample(series, grid)
         parts.append(values)

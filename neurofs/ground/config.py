@@ -150,7 +150,7 @@ class LoadOptions(Options):
 class TensorOptions(Options):
     """How a recording becomes a channel × lag tensor."""
 
-    target: Names = Field((), description="Behavior series to decode: NAME, NAME:COLUMN or NAME.velocity.")
+    target: Names = Field((), description="What to decode: a series (NAME, NAME:COLUMN, NAME.velocity) or a condition.")
     bin_width: Annotated[float, Field(gt=0)] | Literal["auto"] = Field(
         "auto", description="Width of a bin, in seconds; auto is 0.1, or near it a multiple of stored bins."
     )

@@ -17,7 +17,7 @@ from neurofs.ground.config import LoadOptions, given_options, join_names, render
 from neurofs.ground.errors import printable
 from neurofs.recordings.readers import load
 from neurofs.recordings.readers.variables import listed
-from neurofs.recordings.recording import InvalidRecording, Recording, Series, find_gaps
+from neurofs.recordings.recording import InvalidRecording, Recording, Series, default_columns, find_gaps
 from neurofs.recordings.window import BIN_WIDTH, N_LAGS, choose_window
 
 RARE = 0.1
@@ -252,7 +252,9 @@ def _varying(series: Series) -> list[str]:
 
 def _columns_of(series: Series) -> list[str]:
     varying = _varying(series)
-    return [series.name] if len(varying) == len(series.columns) else [f"{series.name}:{c}" for c in varying]
+    unnamed = len(series.columns) > 3 and series.columns == default_columns(series.name, len(series.columns))
+    whole = len(varying) == len(series.columns) and not unnamed
+    return [series.name] if whole else [f"{series.name}:{c}" for c in varying]
 
 
 def _with_velocity(name: str) -> str:

@@ -60,7 +60,7 @@ LINES = {
 SHIFTED = {
     "trials": (
         "Each trial keeps what was decoded and gets the target of another one, {farthest} trials away at most, at the "
-        "same share of its duration. What all trials have in common agrees at every shift: the question is whether "
+        "same share of its duration. What all trials have in common is taken away first: the question is whether "
         "what differs from trial to trial is decoded."
     ),
     "samples": (
@@ -219,8 +219,8 @@ _CAPTIONS = {
         "Tuning of the channels with the largest weight",
         "Mean rate of {n} against {against}, each at the lag (by which the spikes precede the target) where its counts "
         "go best with the target. Bars are standard errors over {of}; the dashed line is the mean of all samples "
-        "drawn. Read as: a channel whose rate stays near its dashed line is not tuned to this, and owes its weight to "
-        "something else.",
+        "drawn. Read as: a channel whose rate stays within its bars of the dashed line tells little in this way, "
+        "and may owe its weight to something else. This is no test.",
     ),
     "time-course": Caption(
         "Decoding by time in the trial",
@@ -232,7 +232,7 @@ _CAPTIONS = {
         "Spikes around {event}",
         "Spikes of the {n} channels with the largest weight; one row per {row}, {rows}. Time 0: {alignment}. A "
         "tuned channel changes its rate before or after 0{conditions}; a channel that looks the same everywhere owes "
-        "its weight to something else, such as pairing with another channel. Blank stretches {blank}.",
+        "its weight to something else, such as pairing with another channel.{blank}",
     ),
     "all-wins": Caption(
         "Winning percentages over all sessions",

@@ -183,7 +183,7 @@ def _remark(channel: Any, duration: float) -> str:
     twin, rate, presence = str(channel["duplicate_of"].values), float(channel["rate"]), float(channel["presence"])
     n_spikes = rate * duration
     few = f"{n_spikes:.0f} spikes" if f"{n_spikes:.0f}" != "1" else "1 spike"
-    parts = [few] * (n_spikes < FEW_SPIKES)  # an unknown rate is NaN, and none
+    parts = [few] * bool(n_spikes < FEW_SPIKES)  # an unknown rate is NaN, and none
     parts += [f"rare ({rate:.2g} Hz)"] * (0 < rate < RARE)
     parts += [f"active in {presence:.0%} of the session".replace("%", " %")] * bool(channel["partly_active"])
     return ", ".join(parts + [f"same spikes as {twin}"] * bool(twin))

@@ -71,11 +71,11 @@ def decode(
     """
     started = time.perf_counter()
     prepared = prepare(options)
-    for line in _introduce(options, prepared):
-        (say or _say_nothing)(line)
     with hold_folder(Path(out)) as folder:
         if not overwrite:
             check_settings(folder, prepared.options)
+        for line in _introduce(options, prepared):
+            (say or _say_nothing)(line)
         if fresh:
             shutil.rmtree(folder / "tasks", ignore_errors=True)
         remove_parts(folder, folder / "tasks")

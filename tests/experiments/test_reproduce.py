@@ -94,7 +94,7 @@ def test_validity_counts_false_alarms_coverage_and_equal_methods(tmp_path):
 def test_the_claims_of_validity_can_fail():
     rows = [
         {"scenario": "white", "informed": informed, "seed": seed, "repeats": repeats, "method": "ridge"}
-        | {"p": 0.01, "beyond": True, "r2": float(seed), "low": 5.0, "high": 6.0}
+        | {"p": 0.01, "beyond": True, "r2": float(seed), "low": 5.0, "high": 6.0, "warned": False}
         for informed in (False, True)
         for seed in range(100)
         for repeats in (1, 5)

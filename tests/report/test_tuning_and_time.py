@@ -134,6 +134,9 @@ def test_the_raster_says_what_it_is_aligned_to():
     assert "5 moments" in picture.panels[0].alt
     assert "trial" not in picture.caption.text
     assert "movement" not in picture.caption.text
+    assert "blank" not in picture.caption.text  # a channel that is silent looks the same
+    gaps = none.assign(raster=none["raster"].where(none["raster_time"] < 0.5))
+    assert "nothing was observed" in draw_raster(replace(comparison, session=gaps)).caption.text
     start = with_session(make_comparison(), alignment="start of the trial")
     assert draw_raster(start).caption.title == "Spikes around the start of the trial"
 

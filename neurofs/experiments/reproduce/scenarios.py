@@ -35,7 +35,7 @@ class Movement:
 class Scenario:
     """How the target moves, and what is added to the logarithm of rates, (bins, channels).
 
-    `follows` says which outputs rates follow where there is information; `leaves` which they never follow.
+    `follows` says which outputs rates follow where there is information.
     """
 
     move: Callable[[np.random.Generator], Movement]
@@ -122,9 +122,9 @@ def _trending(rng: np.random.Generator, movement: Movement) -> np.ndarray:
 
 
 def _locked(rng: np.random.Generator, movement: Movement) -> np.ndarray:
-    """Return rates that follow the time course of the trial, each with a peak of its own."""
+    """Return rates that follow the time course of the trial, each with a peak of its own, alike in both halves."""
     assert movement.share is not None
-    peak = rng.uniform(0.2, 0.9, 2 * N_HALF)
+    peak = np.tile(np.linspace(0.2, 0.9, N_HALF), 2)
     return np.asarray(1.5 * np.exp(-0.5 * ((movement.share[:, None] - peak) / 0.15) ** 2))
 
 

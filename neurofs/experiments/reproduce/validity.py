@@ -5,7 +5,9 @@ Sessions of 200 s are decoded as `neurofs decode` does, with one repeat and with
 
     beyond     sessions without information in which a method decodes an output beyond chance; in the scenario with one
                informative output, the other one. At most 5 % should.
-    coverage   sessions with information whose 95 % interval of R² contains the mean over all sessions
+    coverage   sessions with information whose 95 % interval of R² contains the mean over all sessions; of those whose
+               report does not warn that the target hardly varies in a fold (few sessions of a resting animal, and not
+               all random walks)
     equal      sessions in which two equal methods, the same decoder on two equal halves of the channels, differ at
                p ≤ 0.05. At most 5 % should.
 """
@@ -98,6 +100,7 @@ def _compare_halves(name: str, recording: Recording) -> Iterator[dict[str, Any]]
             interval = one[repeats].summary.by_method[method].pooled.r2
             p = compare_paired(means[0] - means[1], ratio)["p"]
             numbers = {"r2": interval.mean, "low": interval.low, "high": interval.high, "p": p}
+            numbers["warned"] = any("varies" in text for text in one[repeats].summary.session.warnings)
             beyond = any(test.beyond for test in one[repeats].summary.chance_of(method))
             yield {"repeats": repeats, "method": method, "beyond": beyond, **numbers}
 
@@ -125,16 +128,18 @@ def measure(table: pd.DataFrame) -> pd.DataFrame:
     keys = ["scenario", "repeats", "method"]
     found = pd.DataFrame({"beyond": choose(table, informed=False).groupby(keys, sort=False)["beyond"].mean()})
     informed = choose(table, informed=True)
-    truth = informed.groupby(keys)["r2"].transform("mean")
-    inside = (informed["low"] <= truth) & (truth <= informed["high"])
-    by = informed.assign(coverage=inside, equal=informed["p"] <= LEVEL).groupby(keys, sort=False)
-    return found.join(by[["coverage", "equal"]].mean()).join(by["beyond"].mean().rename("power")).reset_index()
+    calm = choose(informed, warned=False)
+    truth = calm.groupby(keys)["r2"].transform("mean")
+    inside = calm.assign(coverage=(calm["low"] <= truth) & (truth <= calm["high"])).groupby(keys, sort=False)
+    by = informed.assign(equal=informed["p"] <= LEVEL, power=informed["beyond"]).groupby(keys, sort=False)
+    return found.join(inside["coverage"].mean()).join(by[["equal", "power", "warned"]].mean()).reset_index()
 
 
 QUANTITIES = {
     "beyond": "Sessions without information that are called beyond chance (at most 0.05)",
     "coverage": "95 % intervals of R² that contain the mean over sessions",
     "equal": "Sessions in which two equal methods differ at p ≤ 0.05 (at most 0.05)",
+    "warned": "Sessions with information whose report warns that the target hardly varies in a fold",
     "power": "Sessions with information in which an output is called beyond chance",
 }
 

@@ -227,11 +227,12 @@ def name_event(session: xr.Dataset) -> str:
 def _word_raster(session: xr.Dataset) -> dict[str, str]:
     """Return what a row of the raster is, in which order rows stand, and what is blank."""
     by, in_trials = session.attrs["condition"], bool((session["event_trial"].values >= 0).any())
+    what = "the trial has not begun or is over" if in_trials else "nothing was observed"
     return {
         "row": "trial" if in_trials else "moment",
         "rows": f"in order of {printable(by)} (lines divide its values)" if by else "in order of time",
         "conditions": f", and changes it differently between values of {printable(by)}" if by else "",
-        "blank": "lie outside the trial" if in_trials else "were not observed",
+        "blank": f" Where {what}, rows are blank, too." if np.isnan(session["raster"].values).any() else "",
         "alignment": printable(session.attrs["alignment"]),
     }
 
