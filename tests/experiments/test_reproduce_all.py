@@ -142,7 +142,8 @@ def test_claims_of_our_own_are_told_apart():
         *("Our own claims", "holds          a", "ours: 1", "does not hold  c", "ours: 3"),
     ]
     assert render_claims(claims[:1])[0] == "Our own claims"
-    text = render_page([Outcome("ours", "t", 3, 1.0, claims=claims, ours=True), Outcome("xor", "t", 3, 1.0)], seed=0)
+    ours = Outcome("validity", "t", 3, 1.0, claims=claims, ours=True)
+    text = render_page([ours, Outcome("xor", "t", 3, 1.0)], seed=0)
     assert "0 of 1 published claims hold. 1 of 2 our own claims hold." in text
     assert text.count("<td>our own</td>") == 2
     assert text.count("<td>published</td>") == 1

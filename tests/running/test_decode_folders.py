@@ -14,7 +14,7 @@ from neurofs.recordings.simulate import simulate_session
 from neurofs.recordings.writers import write
 from neurofs.running.earlier import check_settings, find_differences
 
-FEW = ("--selectors", "corrcoef", "--n-splits", 3, "--decoder", "knn", "--jobs", 1)
+FEW = ("--selectors", "corrcoef", "--n-splits", 3, "--decoders", "knn", "--jobs", 1)
 
 
 def decode(*arguments):

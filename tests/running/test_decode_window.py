@@ -28,7 +28,7 @@ def short_trials(tmp_path_factory):
 
 
 def test_lags_are_chosen_said_and_written_down(short_trials, tmp_path):
-    few = ("--target", "hand_velocity:x", "--selectors", "corrcoef", "--n-splits", 3, "--decoder", "knn")
+    few = ("--target", "hand_velocity:x", "--selectors", "corrcoef", "--n-splits", 3, "--decoders", "knn")
     result = decode(short_trials, *few, "--out", tmp_path / "run")
     assert result.exit_code == 0, result.stderr
     assert "100 ms bins × 3 lags (chosen for trials of 1 s); decodes 215 samples of 30 trials, 0.4 min" in result.stderr

@@ -32,7 +32,7 @@ from neurofs.recordings.recording import Recording
 from neurofs.running.executors import make_executor
 from neurofs.running.worker import Failure
 
-MINUTES, OURS = 60, True
+MINUTES, OURS = 40, True
 METHODS = ("corrcoef", "ridge", "kalman")
 REPEATS = (1, 5)
 OPTIONS: dict[str, Any] = {
@@ -49,7 +49,7 @@ LEAST_COVERAGE, MOST_SIZE = 0.92, 0.06
 
 
 def run(
-    repetitions: int = 100,
+    repetitions: int = 50,
     seed: int = 0,
     scenarios: Sequence[str] = tuple(SCENARIOS),
     jobs: int = 1,
