@@ -32,7 +32,7 @@ from neurofs.recordings.recording import Recording
 from neurofs.running.executors import make_executor
 from neurofs.running.worker import Failure
 
-MINUTES, OURS = 40, True
+MINUTES, OURS = 20, True
 METHODS = ("corrcoef", "ridge", "kalman")
 REPEATS = (1, 5)
 OPTIONS: dict[str, Any] = {
@@ -49,7 +49,7 @@ LEAST_COVERAGE, MOST_SIZE = 0.92, 0.06
 
 
 def run(
-    repetitions: int = 50,
+    repetitions: int = 25,
     seed: int = 0,
     scenarios: Sequence[str] = tuple(SCENARIOS),
     jobs: int = 1,
