@@ -13,26 +13,31 @@ Sessions of 200 s are decoded as `neurofs decode` does, with one repeat and with
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from neurofs.comparison.digest import summarize
 from neurofs.comparison.evaluate import run_task
-from neurofs.comparison.problem import list_tasks
+from neurofs.comparison.problem import Task, list_tasks
+from neurofs.comparison.provenance import describe_provenance
 from neurofs.comparison.stats import compare_paired
+from neurofs.comparison.store import TaskResult
+from neurofs.comparison.summary import Summary
+from neurofs.comparison.tables import assemble_predictions, assemble_scores, assemble_weights
 from neurofs.experiments.reproduce.claims import Claim, make_claim
 from neurofs.experiments.reproduce.figures import add_legends, make_axes
 from neurofs.experiments.reproduce.scenarios import SCENARIOS, halve, simulate
 from neurofs.experiments.reproduce.tables import Progress, choose, render_means
 from neurofs.ground.config import RunOptions
 from neurofs.ground.errors import TaskFailed
-from neurofs.pipeline import finish, prepare
+from neurofs.pipeline import Prepared, prepare
 from neurofs.recordings.recording import Recording
 from neurofs.running.executors import make_executor
 from neurofs.running.worker import Failure
 
-MINUTES, OURS = 20, True
+MINUTES, OURS = 18, True
 METHODS = ("corrcoef", "ridge", "kalman")
 REPEATS = (1, 5)
 OPTIONS: dict[str, Any] = {
@@ -48,8 +53,15 @@ LEVEL = 0.05
 LEAST_COVERAGE, MOST_SIZE = 0.92, 0.06
 
 
+class Found(NamedTuple):
+    """What a report prints of scores and chance."""
+
+    scores: pd.DataFrame
+    summary: Summary
+
+
 def run(
-    repetitions: int = 25,
+    repetitions: int = 6,
     seed: int = 0,
     scenarios: Sequence[str] = tuple(SCENARIOS),
     jobs: int = 1,
@@ -111,13 +123,21 @@ def _fold_means(scores: pd.DataFrame, method: str) -> np.ndarray:
     return np.asarray(own.groupby("fold")["r2"].mean())
 
 
-def _decode(recording: Recording) -> dict[int, Any]:
+def _decode(recording: Recording) -> dict[int, Found]:
     """Return the comparisons with one repeat and with five; the tasks of the first repeat are the same."""
     prepared = {n: prepare(RunOptions(**OPTIONS, n_repeats=n), recording) for n in REPEATS}
     tasks = [task for task in list_tasks(prepared[5].problem) if task.method in METHODS]
     results = {task: run_task(prepared[5].problem, task) for task in tasks}
     first = {task: result for task, result in results.items() if task.repeat == 0}
-    return {1: finish(prepared[1], first), 5: finish(prepared[5], results)}
+    return {1: _sum_up(prepared[1], first), 5: _sum_up(prepared[5], results)}
+
+
+def _sum_up(prepared: Prepared, results: dict[Task, TaskResult]) -> Found:
+    """Put results together as `pipeline.finish` does, without the tests of channels (`reproduce significance`)."""
+    problem, tensor, recording = prepared.problem, prepared.tensor, prepared.recording
+    scores, weights = assemble_scores(problem, results), assemble_weights(problem, tensor, results)
+    predictions, provenance = assemble_predictions(problem, results), describe_provenance(prepared.options, recording)
+    return Found(scores, summarize(recording, tensor, problem, scores, weights, predictions, provenance))
 
 
 # --------------------------------------------------------------------------------------------------- figures
