@@ -15,6 +15,7 @@ from neurofs.comparison.coverage import describe_coverage
 from neurofs.comparison.field_scores import score_in_field
 from neurofs.comparison.headline import write_headline
 from neurofs.comparison.names import name_method
+from neurofs.comparison.places import Places, find_doubts
 from neurofs.comparison.problem import KERNEL, SPARSE, Problem
 from neurofs.comparison.scores import RANGES, SCORES, find_variance
 from neurofs.comparison.stats import (
@@ -99,11 +100,7 @@ def summarize(
 
 
 class _Digest:
-    """The table of scores, seen from every side that the summary needs.
-
-    Repeats with other borders test the same stretches of time again. They make a fold's score less noisy, but no new
-    fold: the scores of a place are averaged over repeats before anything else. Permuted repeats have no such places.
-    """
+    """The table of scores, seen from every side that the summary needs; by place (`comparison.places`)."""
 
     def __init__(self, problem: Problem, scores: pd.DataFrame) -> None:
         """Split the table into curves and choices."""
@@ -111,9 +108,9 @@ class _Digest:
         self.curve = scores[~scores["chosen"]]
         self.chosen = scores[scores["chosen"]]
         self.score: Score = "accuracy" if problem.classes else "r2"
-        self.ratio = float((scores["n_test"] / scores["n_train"]).mean())
+        places = Places.of(problem)
+        self.place, self.ratio = places.keys, places.ratio
         self.main = _find_main(problem.reference, set(self.chosen["method"]))
-        self.place = ["fold"] if problem.kind in ("trials", "blocks") else ["repeat", "fold"]
 
     def rank_methods(self) -> list[MethodScores]:
         """Return the methods with their scores at their own choices, best first."""
@@ -285,6 +282,7 @@ def describe_facts(recording: Recording, tensor: xr.Dataset, problem: Problem) -
         classes=problem.classes,
         dropped=Dropped(**{why: attrs[f"dropped_{why}"] for why in Dropped.model_fields}),
         notes=attrs["notes"],
+        doubts=list(find_doubts(problem)),
         warnings=[*find_warnings(recording), *_find_warnings(problem, attrs)],
     )
     return facts.model_copy(update={"warnings": [*warn_of_losses(facts), *facts.warnings]})
@@ -295,7 +293,8 @@ def _find_warnings(problem: Problem, attrs: Mapping[str, Any]) -> Iterator[str]:
         yield "folds of shuffled bins leak: every score in this run is inflated"
     if attrs["dropped_target"]:
         yield f"{attrs['dropped_target']} samples were dropped because the target is missing there"
-    yield from _find_still_folds(problem)
+    for doubt in find_doubts(problem):
+        yield f"{doubt}: R² of single folds, and so its mean, says little; its interval may hold less often than 95 %"
     if problem.kind == "permuted":
         yield (
             "folds of permuted trials or blocks: neighbors in time of a test sample are in the training part, so that "
@@ -304,25 +303,6 @@ def _find_warnings(problem: Problem, attrs: Mapping[str, Any]) -> Iterator[str]:
     if problem.kind in ("trials", "blocks") and len(problem.samples) < FEW_SAMPLES:
         yield f"only {len(problem.samples)} samples: shifts of the target are short against the movement"
 
-
-def _find_still_folds(problem: Problem) -> Iterator[str]:
-    """Warn of folds in which the target hardly varies: R² there is far below 0 for small errors."""
-    if problem.classes:
-        return
-    variance = np.array([problem.targets[fold.test].var(axis=0) for fold in problem.folds])  # (folds, outputs)
-    still = (variance < STILL * np.median(variance, axis=0)).any(axis=0)
-    for output in np.flatnonzero(still):
-        least, usual = variance[:, output].min(), np.median(variance[:, output])
-        yield (
-            f"{problem.outputs[output]} varies {'not at all' if least == 0 else f'{usual / least:.0f} times less'} in "
-            "one "
-            "fold than in most: R² of that fold, and so the mean, says little, and its interval holds less often than "
-            "95 %"
-        )
-
-
-STILL = 0.2
-"""Share of the usual variance of the target, below which R² of a fold says little."""
 
 FEW_SAMPLES = 300
 """Samples below which shifts, of a third of them at most, are too short to be trusted."""
