@@ -262,7 +262,7 @@ def _compare_curves(ours: pd.DataFrame, theirs: pd.DataFrame) -> dict[str, Any]:
 
 def describe_facts(recording: Recording, tensor: xr.Dataset, problem: Problem) -> SessionFacts:
     """Return what is decoded, with warnings; known before any task is done."""
-    from neurofs.recordings.quality import find_warnings
+    from neurofs.recordings.quality import find_session_warnings
 
     attrs = tensor.attrs
     outputs = zip(problem.outputs, problem.units, strict=True)
@@ -285,16 +285,14 @@ def describe_facts(recording: Recording, tensor: xr.Dataset, problem: Problem) -
         classes=problem.classes,
         dropped=Dropped(**{why: attrs[f"dropped_{why}"] for why in Dropped.model_fields}),
         notes=attrs["notes"],
-        warnings=[*find_warnings(recording), *_find_warnings(problem, attrs)],
+        warnings=[*find_session_warnings(recording), *_find_warnings(problem)],
     )
     return facts.model_copy(update={"warnings": [*warn_of_losses(facts), *facts.warnings]})
 
 
-def _find_warnings(problem: Problem, attrs: Mapping[str, Any]) -> Iterator[str]:
+def _find_warnings(problem: Problem) -> Iterator[str]:
     if problem.kind == "shuffled":
         yield "folds of shuffled bins leak: every score in this run is inflated"
-    if attrs["dropped_target"]:
-        yield f"{attrs['dropped_target']} samples were dropped because the target is missing there"
     yield from _find_still_folds(problem)
     if problem.kind == "permuted":
         yield (

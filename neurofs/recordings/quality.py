@@ -17,7 +17,8 @@ from neurofs.ground.config import LoadOptions, given_options, join_names, render
 from neurofs.ground.errors import printable
 from neurofs.recordings.readers import load
 from neurofs.recordings.readers.variables import listed
-from neurofs.recordings.recording import InvalidRecording, Recording, Series, default_columns, find_gaps
+from neurofs.recordings.recording import InvalidRecording, Recording, Series, find_gaps
+from neurofs.recordings.unnamed import find_velocity, is_unnamed
 from neurofs.recordings.window import BIN_WIDTH, N_LAGS, choose_window
 
 RARE = 0.1
@@ -160,12 +161,17 @@ def _describe_trials(trials: pd.DataFrame) -> dict[str, Any]:
 
 def find_warnings(r: Recording) -> Iterator[str]:
     """Yield what a person should know before trusting the recording."""
+    yield from find_session_warnings(r)
+    for series in r.behavior.values():
+        yield from _series_warnings(series, r)
+
+
+def find_session_warnings(r: Recording) -> Iterator[str]:
+    """Yield what concerns every run on the recording, whatever is decoded: spikes, trials and time."""
     if r.spikes is not None:
         yield from _spike_warnings(r)
     if r.duration < 60:
         yield f"only {r.duration:.1f} s observed: expect wide intervals"
-    for series in r.behavior.values():
-        yield from _series_warnings(series, r)
     start, stop = r.span
     outside = int(((r.trials["start"] < start - 1e-9) | (r.trials["stop"] > stop + 1e-9)).sum())
     if outside:
@@ -195,15 +201,24 @@ def _series_warnings(series: Series, r: Recording) -> Iterator[str]:
         yield f"{where}: {about['n_missing']} of {about['n_samples']} samples are missing"
     if about["constant"]:
         yield f"{where}: constant in {', '.join(printable(c) for c in about['constant'])}"
-    if len(series.columns) > 3 and all(column.isdigit() for column in series.columns):
-        one, n = printable(f"{series.name}:{series.columns[0]}"), len(series.columns)
-        yield f"{where}: {n} columns without names; a target takes all, unless one is named: {one}"
+    if is_unnamed(series):
+        yield f"{where}: {_tell_unnamed(series)}"
     jumps = int(np.sum(np.diff(series.time) > 1.5 * series.interval)) if len(series.time) > 1 else 0
     if jumps:
         yield f"{where}: {jumps} gaps in its samples"
     start, stop = r.span
     if about["span"] and (about["span"][1] <= start or about["span"][0] >= stop):
         yield f"{where}: none of it lies in the observed span {start:g} to {stop:g} s"
+
+
+def _tell_unnamed(series: Series) -> str:
+    """Say what columns without names seem to be, and how to name those that are to be decoded."""
+    names, half = [printable(f"{series.name}:{c}") for c in series.columns], len(series.columns) // 2
+    velocity = find_velocity(series)
+    if not velocity:
+        return f"{len(names)} columns without names; name those to decode: --target {names[0]}"
+    them, others = ", ".join(velocity), ", ".join(series.columns[:half])
+    return f"columns {them} are the velocity of {others}; to decode the position: --target {','.join(names[:half])}"
 
 
 # How to decode it
@@ -251,9 +266,11 @@ def _varying(series: Series) -> list[str]:
 
 
 def _columns_of(series: Series) -> list[str]:
+    """Return the columns to decode: all that vary; of many without names, the velocities, or else the first."""
     varying = _varying(series)
-    unnamed = len(series.columns) > 3 and series.columns == default_columns(series.name, len(series.columns))
-    whole = len(varying) == len(series.columns) and not unnamed
+    if is_unnamed(series):
+        varying = [c for c in varying if c in find_velocity(series)] or varying[:1]
+    whole = len(varying) == len(series.columns)
     return [series.name] if whole else [f"{series.name}:{c}" for c in varying]
 
 
