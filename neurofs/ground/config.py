@@ -160,9 +160,7 @@ class TensorOptions(Options):
     lead: float = Field(0.0, ge=-3600, le=3600, description="Predict this many seconds ahead (negative: behind).")
     step: float | None = Field(None, ge=1e-6, description="Seconds between samples; one bin by default.")
     sqrt: bool = Field(False, description="Take the square root of counts.")
-    smooth: float = Field(
-        0.0, ge=0, le=60, description="SD of causal Gaussian smoothing of counts, in seconds."
-    )
+    smooth: float = Field(0.0, ge=0, le=60, description="SD of causal Gaussian smoothing of counts, in seconds.")
     period: tuple[str, str] | None = Field(
         None, description="Two trial columns between which targets are taken, e.g. move_onset stop."
     )
