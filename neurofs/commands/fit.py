@@ -65,7 +65,7 @@ def fit_command(
 
     check_place(out, overwrite)
     values, output = read_given(given), current_output()
-    if any(session.is_dir() for session in sessions):
+    if any((session / "run.toml").is_file() for session in sessions):
         _check_run(sessions, values, decoder, selector)
         model = fit_run(sessions[0], method)
     elif method is not None:

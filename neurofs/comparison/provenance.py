@@ -11,7 +11,7 @@ from pathlib import Path
 from neurofs import __version__
 from neurofs.comparison.summary import Input, Provenance
 from neurofs.ground.config import RunOptions
-from neurofs.ground.files import hash_file
+from neurofs.recordings.readers import hash_input
 from neurofs.recordings.recording import Recording
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "xarray", "pandas", "h5py", "joblib")
@@ -43,7 +43,7 @@ def _list_inputs(options: RunOptions, recording: Recording) -> list[Input]:
     if options.behavior_file is None:
         return [first]
     path = Path(options.behavior_file)
-    return [first, Input(path=path.name, sha256=hash_file(path))]
+    return [first, Input(path=path.name, sha256=hash_input(path))]
 
 
 def find_version(name: str) -> str | None:

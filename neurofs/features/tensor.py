@@ -28,6 +28,7 @@ from neurofs.features.samples import Samples
 from neurofs.features.target import encode_condition, find_span, find_target, is_condition, resample
 from neurofs.features.target_names import explain_no_target
 from neurofs.ground.errors import UsageError, printable, quoted
+from neurofs.recordings.readers.sizes import count_bytes, memory_size
 from neurofs.recordings.recording import TICK, Recording, Series
 from neurofs.recordings.window import Auto, choose_window
 
@@ -85,6 +86,7 @@ def build_tensor(
         raise UsageError(explain_no_target(recording))
     bin_width, n_lags, _ = choose_window(recording, bin_width, n_lags)
     grid = _make_grid(recording, bin_width)
+    _check_size(grid.n_bins, recording.n_channels)
     first_lag = _whole_bins("lead", lead, grid)
     trial, run = _label_bins(recording, grid)
     buffer, counts = _allocate(grid.n_bins, recording.n_channels, n_lags, first_lag)
@@ -215,6 +217,14 @@ def _merge(intervals: np.ndarray) -> np.ndarray:
         return intervals
     cut = np.flatnonzero(np.rint((intervals[1:, 0] - intervals[:-1, 1]) / TICK) > 0)
     return np.column_stack([intervals[np.r_[0, cut + 1], 0], intervals[np.r_[cut, len(intervals) - 1], 1]])
+
+
+def _check_size(n_bins: int, n_channels: int) -> None:
+    """Refuse bins so narrow that their counts do not fit into memory."""
+    needed = count_bytes((n_bins, n_channels), np.dtype(np.float32).itemsize)
+    if needed > memory_size() // 2:
+        bins = f"{n_bins:,} bins of {n_channels} channels, {needed / 2**30:.0f} GB"
+        raise UsageError(f"bin_width: expected counts that fit into half of the memory; found {bins}. Take wider bins")
 
 
 def _allocate(n_bins: int, n_channels: int, n_lags: int, first_lag: int) -> tuple[np.ndarray, np.ndarray]:

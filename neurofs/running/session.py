@@ -29,10 +29,8 @@ from neurofs.running.events import write_log
 from neurofs.running.executors import Executor, Serial
 from neurofs.running.forks import peak_memory
 from neurofs.running.lock import hold_folder
+from neurofs.running.marks import remove_mark, write_mark
 from neurofs.running.worker import Failure
-
-MARK = "finished.json"
-"""What a batch writes last into a run folder: from what the files there were made."""
 
 CountTasks = Callable[[int, int], None]
 
@@ -87,6 +85,7 @@ def decode(
             write_log(folder, f"{error}\n{error.detail}")
             raise
         comparison = finish_run(folder, prepared, results, command, time.perf_counter() - started)
+        write_mark(folder, "", len(results))
         write_log(folder, f"done after {time.perf_counter() - started:.0f} s")
     return comparison
 
@@ -105,7 +104,7 @@ def _introduce(options: RunOptions, prepared: Prepared) -> Iterator[str]:
 
 def open_run(folder: Path, options: RunOptions) -> None:
     """Say in a run folder what is to be done, and that it is not finished."""
-    (folder / MARK).unlink(missing_ok=True)
+    remove_mark(folder)
     start_run(folder, options)
 
 

@@ -25,6 +25,8 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("days")
     for day in (1, 2):
         neurofs.write(simulate_session(12, n_electrodes=2, random_state=day), place / f"day{day}.nwb")
+    (place / "run").mkdir()
+    (place / "run" / "run.toml").write_text("")
     found = run("fit", place / "day1.nwb", "--target", "hand_velocity", "--decoder", "ridge", "--n-lags", 3, "-j", 1,
                 "--out", place / "model", "-q")  # fmt: skip
     assert found.exit_code == 0, found.output
@@ -81,8 +83,8 @@ def test_a_session_that_fails_does_not_stop_the_others(folder, tmp_path):
         (["fit", "day1.nwb", "--target", "hand_velocity", "--decoder", "magic", "-o", "m"], "no decoder named 'magic'"),
         (["fit", "day1.nwb", "--target", "hand_velocity", "-o", "model"], "a model is there"),
         (["fit", "day1.nwb", "--method", "rgs", "-o", "m"], "--method is for the folder of a finished run"),
-        (["fit", ".", "-o", "m"], "no summary.json"),
-        (["fit", ".", "--n-lags", "3", "-o", "m"], "--n-lags has no meaning for a finished run"),
+        (["fit", "run", "-o", "m"], "no summary.json"),
+        (["fit", "run", "--n-lags", "3", "-o", "m"], "--n-lags has no meaning for a finished run"),
         (["predict", "day1.nwb", "day2.nwb"], "expected a model folder"),
         (["predict", "model", "day2.nwb", "--format", "xml"], "--format: expected some of csv, netcdf, nwb"),
         (["predict", "model", "day1.nwb", "day2.nwb", "-o", "a.csv"], "names one file"),
