@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from neurofs.ground.errors import printable
 from neurofs.recordings.recording import Series, default_columns
 
 MOST_TOGETHER = 3
@@ -45,3 +46,13 @@ def find_velocity(series: Series) -> tuple[str, ...]:
 
 def _usual_size(values: np.ndarray) -> np.ndarray:
     return np.median(np.nan_to_num(np.abs(values)), axis=0)
+
+
+def tell_unnamed(series: Series) -> str:
+    """Say what columns without names seem to be, and how to name those that are to be decoded."""
+    names, half = [printable(f"{series.name}:{c}") for c in series.columns], len(series.columns) // 2
+    velocity = find_velocity(series)
+    if not velocity:
+        return f"{len(names)} columns without names; name those to decode: --target {names[0]}"
+    them, others = ", ".join(velocity), ", ".join(series.columns[:half])
+    return f"columns {them} are the velocity of {others}; to decode the position: --target {','.join(names[:half])}"

@@ -120,8 +120,8 @@ _CAPTIONS = {
     ),
     "best": Caption(
         "At which lags",
-        "The {n}; the fuller the shade, the more of its counts the target explains at this lag; dot and line: the peak, "
-        "{level} % interval.",
+        "The {n}; the fuller the shade, the more of its counts the target explains at this lag; dot and line: the "
+        "peak, {level} % interval.",
     ),
     "best weights": Caption("At which lags", "Weights by {selector} of {n} channels; no channel is shown to be tuned."),
     "encoding": Caption("Profiles", "R² of the counts at each lag, regressed on {target}, without slow time.{rest}"),
@@ -136,13 +136,13 @@ _CAPTIONS = {
     "unique": Caption(
         "What one channel adds",
         "One dot per channel: the share of the target's variance that it tells alone, and the share that is lost "
-        "without it (ridge regression, held-out folds). Near the bottom, others tell it all; on the dashed line, nobody "
-        "else does; above it, a channel tells more beside others than alone.",
+        "without it (ridge regression, held-out folds). Near the bottom, others tell it all; on the dashed line, "
+        "nobody else does; above it, a channel tells more beside others than alone.",
     ),
     "stability": Caption(
         "Stability",
-        "Agreement of the sets selected in folds, which share {shared} % of their training data: expect less in another "
-        "recording.",
+        "Agreement of the sets selected in folds, which share {shared} % of their training data: expect less in "
+        "another recording.",
     ),
     "chance": Caption(
         "Chance",
@@ -179,7 +179,7 @@ _CAPTIONS = {
     ),
     "all-lags": Caption(
         "Lags that matter everywhere",
-        "Share of the weight at each lag, by the first selector of each session. A peak at the same lag in all sessions "
-        "is a finding; one that moves is not.",
+        "Share of the weight at each lag, by the first selector of each session. A peak at the same lag in all "
+        "sessions is a finding; one that moves is not.",
     ),
 }

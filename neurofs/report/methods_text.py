@@ -129,7 +129,8 @@ def _tell_exclusion(comparison: Comparison, names: list[str]) -> str:
     if not looking:
         return ""
     trials = "other trials" if comparison.summary.session.kind == "trials" else "the training part"
-    return f" Neighbors for {_join([name_method(name) for name in looking])} came from {trials}, without overlapping windows."
+    named = _join([name_method(name) for name in looking])
+    return f" Neighbors for {named} came from {trials}, without overlapping windows."
 
 
 def _neighbors(comparison: Comparison, names: list[str]) -> str:
@@ -156,7 +157,8 @@ def _others(comparison: Comparison) -> str:
     if whole:
         metric = [name_method(m) for m in whole if SELECTORS[split_method(m)[0]].is_metric]
         features = f" ({_join(metric)}: on all features, weighted)" if metric else ""
-        text += f"Auto: soft kNN, local-linear regression, kernel ridge or their average, whichever did best there{features}. "
+        text += "Auto: soft kNN, local-linear regression, kernel ridge or their average, whichever did best there"
+        text += f"{features}. "
     if "all" in _selectors(comparison) or baselines:
         wide = ["soft kNN on all features"] * ("all" in _selectors(comparison))
         wide += [_name_cited(b) for b in baselines]
@@ -260,9 +262,9 @@ def _chance(comparison: Comparison) -> str:
     by = f"{one.farthest:,.0f} whole trials" if one.shifted == "trials" else f"{one.farthest:,.1f} s"
     agreement = {"r2": "correlation", "accuracy": "share of right classes"}[comparison.summary.score]
     return (
-        f"Chance. The {agreement} of out-of-fold predictions and target was compared with that at targets shifted by up "
-        f"to {by} to both sides ({one.n_shifts:,} shifts), with p = m/(N + 1) {cite(WORKS['harris2020'])}, corrected for "
-        f"outputs {cite(WORKS['westfall1993'])}, and R² above 0."
+        f"Chance. The {agreement} of out-of-fold predictions and target was compared with that at targets shifted by "
+        f"up to {by} to both sides ({one.n_shifts:,} shifts), with p = m/(N + 1) {cite(WORKS['harris2020'])}, "
+        f"corrected for outputs {cite(WORKS['westfall1993'])}, and R² above 0."
     )
 
 

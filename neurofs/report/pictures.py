@@ -61,7 +61,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: column names, rows of cells (text, numbers or None), and digits of the numbers, of all or each column."""
+    """A table: column names, rows of cells (text, numbers or None), and digits of numbers, of all or each column."""
 
     caption: str
     columns: Sequence[str]
