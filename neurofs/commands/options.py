@@ -39,6 +39,7 @@ class OptionsCommand(Command):
     """A command that also takes every key of some settings as an option."""
 
     KIND = "LoadOptions"
+    LEFT_OUT: tuple[str, ...] = ()
     rare: tuple[str, ...] = (RARE,)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -46,7 +47,7 @@ class OptionsCommand(Command):
         from neurofs.ground import config
 
         own = super().get_params(ctx)
-        taken = {param.name for param in own}
+        taken = {param.name for param in own} | set(self.LEFT_OUT)
         fields = getattr(config, self.KIND).model_fields
         return [*own[:-1], *(make_option(k, f) for k, f in fields.items() if k not in taken), _no_trials(), own[-1]]
 
@@ -56,6 +57,12 @@ class RunCommand(OptionsCommand):
 
     KIND = "RunOptions"
     rare = (RARE, LAYOUT)
+
+
+class FitCommand(RunCommand):
+    """A command that takes the keys of a run.toml that have a meaning for a single decoder."""
+
+    LEFT_OUT = ("selectors", "decoders", "settings", "sizes", "n_neighbors", "beta", "dependency", "allow_leakage")
 
 
 def make_option(key: str, field: Any) -> click.Option:

@@ -109,8 +109,12 @@ class _Digest:
         self.chosen = scores[scores["chosen"]]
         self.score: Score = "accuracy" if problem.classes else "r2"
         self.ratio = float((scores["n_test"] / scores["n_train"]).mean())
-        self.main = _find_main(problem.reference, set(self.chosen["method"]))
         self.place = ["fold"] if problem.kind in ("trials", "blocks") else ["repeat", "fold"]
+
+    @property
+    def main(self) -> str:
+        """The method of the headline."""
+        return _find_main(self.problem.reference, set(self.chosen["method"]))
 
     def rank_methods(self) -> list[MethodScores]:
         """Return the methods with their scores at their own choices, best first."""
@@ -233,6 +237,11 @@ class _Digest:
             if len(errors) and selector != "all":
                 best = find_best_size(errors.columns, errors.to_numpy(), self.ratio)
                 yield BestSize(selector=selector, weighted=weighted, output=output, **best)
+
+
+def rank_methods(problem: Problem, scores: pd.DataFrame) -> list[MethodScores]:
+    """Return the methods of a table of scores, best first."""
+    return _Digest(problem, scores).rank_methods()
 
 
 def _find_main(reference: str, methods: set[str]) -> str:

@@ -23,7 +23,7 @@ def describe_provenance(
     """Return what a reader needs to repeat a run and to judge what it cost."""
     return Provenance(
         version=__version__,
-        versions={name: _find_version(name) for name in PACKAGES},
+        versions={name: find_version(name) for name in PACKAGES},
         python=platform.python_version(),
         platform=platform.platform(),
         command=command,
@@ -46,7 +46,8 @@ def _list_inputs(options: RunOptions, recording: Recording) -> list[Input]:
     return [first, Input(path=path.name, sha256=hash_input(path))]
 
 
-def _find_version(name: str) -> str | None:
+def find_version(name: str) -> str | None:
+    """Return the version of a package, None if it is not installed."""
     try:
         return version(name)
     except PackageNotFoundError:

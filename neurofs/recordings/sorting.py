@@ -41,7 +41,8 @@ def keep_sorted(r: Recording, options: LoadOptions) -> Recording:
     if rows.all():
         return r
     parts = [f"{n} {what}" for n, what in _count(noise, unsorted & ~rows & ~noise)]
-    text = f"{' and '.join(parts)} channels are left out; --unsorted keeps them"
+    verb, them = ("channel is", "it") if (~rows).sum() == 1 else ("channels are", "them")
+    text = f"{' and '.join(parts)} {verb} left out; --unsorted keeps {them}"
     return take_channels(r, rows, remarks=(*r.remarks, Remark(text)), notes=(*r.notes, f"channels: {text}"))
 
 
