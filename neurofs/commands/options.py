@@ -17,7 +17,7 @@ jobs_option = click.option("-j", "--jobs", type=click.IntRange(1), help="Tasks a
 RARE_KEYS = ("step", "sqrt", "smooth", "period", "n_neighbors", "beta", "allow_leakage")
 """Keys of settings that few people need."""
 
-PART_KEYS = ("channels", "exclude_channels", "from_time", "to_time", "trials", "where")
+PART_KEYS = ("channels", "unsorted", "exclude_channels", "from_time", "to_time", "trials", "where")
 """Keys that say which part of a session is used."""
 
 SHORT = {"from_time": "--from", "to_time": "--to"}

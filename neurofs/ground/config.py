@@ -105,7 +105,9 @@ class LoadOptions(Options):
     orientation: Literal["time-by-channel", "channel-by-time"] | None = Field(
         None, description="Which way the counts and the behavior are stored."
     )
-    counts_unit: Literal["count", "Hz"] = Field("count", description="Counts per bin, or rates in spikes per second.")
+    counts_unit: Literal["count", "Hz"] | None = Field(
+        None, description="Counts per bin, or rates in spikes per second; found out from the numbers by default."
+    )
     counts_bin_width: float | None = Field(None, gt=0, description="Bin width of stored counts, in seconds.")
     time: str | None = Field(
         None, description="Variable with the time of each bin or behavior sample; none numbers the bins."
@@ -133,6 +135,9 @@ class LoadOptions(Options):
     channel_names: str | None = Field(None, description="Variable with the names of the channels.")
     channels: Texts = Field(
         (), description="Only these channels: names, or an expression such as 'rate > 0.5'; all by default."
+    )
+    unsorted: bool = Field(
+        False, description="Keep noise, and unsorted channels beside sorted ones, which are left out by default."
     )
     exclude_channels: Names = Field((), description="Channels to leave out, by name.")
     from_time: float | None = Field(

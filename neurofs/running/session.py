@@ -13,8 +13,8 @@ from typing import Any
 
 from neurofs.comparison.amount import describe_amount, warn_of_losses
 from neurofs.comparison.comparison import Comparison, save, start_run
-from neurofs.comparison.digest import describe_facts
 from neurofs.comparison.evaluate import run_task
+from neurofs.comparison.facts import describe_facts
 from neurofs.comparison.problem import Problem, Task, list_tasks, task_key
 from neurofs.comparison.provenance import describe_provenance
 from neurofs.comparison.store import TaskResult, TaskStore
@@ -95,10 +95,10 @@ def _say_nothing(_: str) -> None:
 
 
 def _introduce(options: RunOptions, prepared: Prepared) -> Iterator[str]:
-    """Yield what is about to be decoded, and what is lost of it."""
+    """Yield what is about to be decoded, what is lost of it, and what was probably misread."""
     facts = describe_facts(prepared.recording, prepared.tensor, prepared.problem)
     yield describe_amount(facts, explain_window(options, prepared.recording))
-    for warning in warn_of_losses(facts):
+    for warning in (*facts.serious, *warn_of_losses(facts)):
         yield f"warning: {warning}"
 
 

@@ -19,7 +19,6 @@ from neurofs.ground.plugins import BROKEN, find_plugins, name_package
 from neurofs.recordings.choose import choose_part, without_part
 from neurofs.recordings.readers.behavior_files import add_behavior, leave_to_behavior_file
 from neurofs.recordings.readers.formats import FOLDERS, FORMATS, TABLE, Format, find_folder, find_format
-from neurofs.recordings.readers.noise import leave_out_noise
 from neurofs.recordings.recording import InvalidRecording, Recording
 
 __all__ = ["FORMATS", "Format", "hash_input", "list_formats", "load"]
@@ -63,7 +62,6 @@ def load(path: str | Path, options: LoadOptions | None = None, **keys: Any) -> R
         raise _within(error, path) from None
     if not recording.source_hash:
         recording = recording.with_source(path.name, hash_file(path))
-    recording = leave_out_noise(recording, options)
     if options.behavior_file is not None:
         recording = _join(recording, Path(options.behavior_file), without_part(options))
     return choose_part(recording, options)
