@@ -11,7 +11,7 @@ from pathlib import Path
 from neurofs import __version__
 from neurofs.comparison.summary import Input, Provenance
 from neurofs.ground.config import RunOptions
-from neurofs.ground.files import hash_file
+from neurofs.recordings.readers import hash_input
 from neurofs.recordings.recording import Recording
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "xarray", "pandas", "h5py", "joblib")
@@ -23,7 +23,7 @@ def describe_provenance(
     """Return what a reader needs to repeat a run and to judge what it cost."""
     return Provenance(
         version=__version__,
-        versions={name: _find_version(name) for name in PACKAGES},
+        versions={name: find_version(name) for name in PACKAGES},
         python=platform.python_version(),
         platform=platform.platform(),
         command=command,
@@ -43,10 +43,11 @@ def _list_inputs(options: RunOptions, recording: Recording) -> list[Input]:
     if options.behavior_file is None:
         return [first]
     path = Path(options.behavior_file)
-    return [first, Input(path=path.name, sha256=hash_file(path))]
+    return [first, Input(path=path.name, sha256=hash_input(path))]
 
 
-def _find_version(name: str) -> str | None:
+def find_version(name: str) -> str | None:
+    """Return the version of a package, None if it is not installed."""
     try:
         return version(name)
     except PackageNotFoundError:

@@ -228,14 +228,20 @@ class KernelModel:
     def __init__(self, metric: LearnedMetric, ridge: float, rows: Samples) -> None:
         self.metric, self.ridge = metric, ridge
         self.rows = metric.transform(rows)
+        self.measure()
+
+    def measure(self) -> None:
+        """Find what follows from the rows."""
         self.norms = _square_norms(self.rows)
         self.rounding = ROUNDING * float(np.mean(self._prior(self.norms)))
+        self.factor: np.ndarray | None = None
 
     def fit(self, samples: Samples, Y: np.ndarray, keep_factor: bool = False) -> KernelModel:
         """Fit standardized targets of all samples; without the factor, which is large, there are no deviations."""
-        solve = self._solve_all if len(samples) == len(self.rows) else self._solve_landmarks
-        self.alpha, factor = solve(samples, Y)
+        everything = len(samples) == len(self.rows)
+        self.alpha, factor = (self._solve_all if everything else self._solve_landmarks)(samples, Y)
         self.factor = factor if keep_factor else None
+        self.factor_ridge = self.ridge if everything else self.ridge * len(self.rows) / len(samples)
         return self
 
     def _solve_all(self, samples: Samples, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -297,6 +303,8 @@ class KernelModel:
         """Return the mean of the targets, and the standard deviation that all outputs share."""
         rows = self.metric.transform(samples)
         K = self._kernel_with(rows)
+        if self.factor is None:  # of a model that was read: it is large, and not stored
+            self.factor = self._factor(self.factor_ridge)
         half = solve_triangular(self.factor, K.T, lower=True)
         variance = self._prior(_square_norms(rows)) + self.ridge - np.einsum("ji,ji->i", half, half)
         return K @ self.alpha, np.sqrt(np.maximum(variance, self.ridge))

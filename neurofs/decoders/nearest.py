@@ -113,10 +113,10 @@ class LocalLinear(SoftKNN):
     ridge: float | str = "auto"
 
     def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
-        return Part(weights, (train, targets, _table(train, weights)), self._choose(rehearsals))
+        return Part(weights, (train, targets, find_table(train, weights)), self._choose(rehearsals))
 
     def _prepare(self, t: Rehearsal) -> Predict:
-        near, table = self._find_most(t), _table(t.train, t.weights)
+        near, table = self._find_most(t), find_table(t.train, t.weights)
         return lambda **chosen: _local_linear(near, t.targets, table, **chosen)
 
     def _predict_part(self, part: Part, queries: Samples) -> np.ndarray:
@@ -133,6 +133,6 @@ def _local_linear(
     return local_linear(near, targets, k=k, beta=beta, ridge=ridge / k, pairwise=table)
 
 
-def _table(train: Samples, weights: Any) -> np.ndarray | None:
+def find_table(train: Samples, weights: Any) -> np.ndarray | None:
     """Return the distances among the training rows, or none if they would fill the memory."""
     return pairwise_distances(train, weights=weights) if len(train) <= MAX_TABLE else None

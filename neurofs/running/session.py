@@ -13,8 +13,8 @@ from typing import Any
 
 from neurofs.comparison.amount import describe_amount, warn_of_losses
 from neurofs.comparison.comparison import Comparison, save, start_run
-from neurofs.comparison.digest import describe_facts
 from neurofs.comparison.evaluate import run_task
+from neurofs.comparison.facts import describe_facts
 from neurofs.comparison.problem import Problem, Task, list_tasks, task_key
 from neurofs.comparison.provenance import describe_provenance
 from neurofs.comparison.store import TaskResult, TaskStore
@@ -30,11 +30,9 @@ from neurofs.running.executors import Executor, Serial
 from neurofs.running.first_look import FirstLook
 from neurofs.running.forks import peak_memory
 from neurofs.running.lock import hold_folder
+from neurofs.running.marks import remove_mark, write_mark
 from neurofs.running.pace import Pace, Size
 from neurofs.running.worker import Failure
-
-MARK = "finished.json"
-"""What a batch writes last into a run folder: from what the files there were made."""
 
 CountTasks = Callable[[int, int, float], None]
 """Is told how many tasks are done, of how many, and about how many seconds are left."""
@@ -93,6 +91,7 @@ def decode(
             write_log(folder, f"{error}\n{error.detail}")
             raise
         comparison = finish_run(folder, prepared, results, command, time.perf_counter() - started)
+        write_mark(folder, "", len(results))
         write_log(folder, f"done after {time.perf_counter() - started:.0f} s")
     return comparison
 
@@ -106,16 +105,16 @@ def _count_nothing(*_: float) -> None:
 
 
 def _introduce(options: RunOptions, prepared: Prepared) -> Iterator[str]:
-    """Yield what is about to be decoded, and what is lost of it."""
+    """Yield what is about to be decoded, what is lost of it, and what was probably misread."""
     facts = describe_facts(prepared.recording, prepared.tensor, prepared.problem)
     yield describe_amount(facts, explain_window(options, prepared.recording))
-    for warning in warn_of_losses(facts):
+    for warning in (*facts.serious, *warn_of_losses(facts)):
         yield f"warning: {warning}"
 
 
 def open_run(folder: Path, options: RunOptions) -> None:
     """Say in a run folder what is to be done, and that it is not finished."""
-    (folder / MARK).unlink(missing_ok=True)
+    remove_mark(folder)
     start_run(folder, options)
 
 

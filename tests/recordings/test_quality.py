@@ -6,8 +6,9 @@ import pandas as pd
 import pytest
 
 from neurofs.ground.config import LoadOptions
+from neurofs.recordings.checks import find_remarks
 from neurofs.recordings.demo import demo_path
-from neurofs.recordings.quality import describe, find_warnings, inspect_file, measure_activity, render_text, suggest
+from neurofs.recordings.quality import describe, inspect_file, measure_activity, render_text, suggest
 from neurofs.recordings.recording import Recording, Series
 
 
@@ -78,7 +79,7 @@ def test_counts_are_described_like_spikes():
     ],
 )
 def test_warnings_about_spikes_and_trials(arguments, expected):
-    warnings = list(find_warnings(recording(series("vel", wave()), **arguments)))
+    warnings = [remark.text for remark in find_remarks(recording(series("vel", wave()), **arguments))]
     assert any(expected in warning for warning in warnings), warnings
 
 
@@ -88,12 +89,12 @@ def test_warnings_about_behavior():
     values[:, 1] = 7
     late = Series("late", np.arange(500.0, 510.0), np.arange(10.0))
     holes = Series("holes", np.r_[np.arange(50), np.arange(80, 100)], np.arange(70.0))
-    warnings = "\n".join(find_warnings(recording(series("vel", values), late, holes)))
+    warnings = "\n".join(r.text for r in find_remarks(recording(series("vel", values), late, holes)))
     assert "series 'vel': 1 of 1000 samples are missing" in warnings
     assert "series 'vel': constant in y" in warnings
-    assert "series 'late': none of it lies in the observed span" in warnings
+    assert "series late: none of it lies in the observed span" in warnings
     assert "series 'holes': 1 gaps" in warnings
-    unnamed = "\n".join(find_warnings(recording(series("X", wave(1000, 4)))))
+    unnamed = "\n".join(r.text for r in find_remarks(recording(series("X", wave(1000, 4)))))
     assert "series 'X': 4 columns without names; a target takes all, unless one is named: X:0" in unnamed
 
 
@@ -146,7 +147,7 @@ def test_the_suggestion_is_safe_to_paste():
 def test_text_shows_hostile_names_harmlessly():
     name = "\x1b[31mred\nline"
     r = recording(series(name, wave()), channels=pd.DataFrame({"name": ["\x07", "b", "c"]}))
-    report = {"file": "f", **describe(r), "problems": [], "warnings": [], "decode": None}
+    report = {"file": "f", **describe(r), "problems": [], "serious": [], "warnings": [], "decode": None}
     text = render_text(report)
     assert "\x1b" not in text
     assert "\x07" not in text

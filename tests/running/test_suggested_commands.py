@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from neurofs.commands.main import main
 from neurofs.comparison.amount import MUCH, warn_of_losses
-from neurofs.comparison.digest import describe_facts
+from neurofs.comparison.facts import describe_facts
 from neurofs.pipeline import prepare
 from neurofs.running import session as run_session
 
