@@ -13,7 +13,7 @@ from neurofs.comparison.summary import Dropped, Output, SessionFacts
 from neurofs.recordings.checks import find_remarks
 from neurofs.recordings.checks.copies import find_copies
 from neurofs.recordings.checks.target import check_target
-from neurofs.recordings.recording import Recording, find_gaps
+from neurofs.recordings.recording import Recording, Series, find_gaps
 from neurofs.recordings.remarks import Remark
 
 STILL = 0.2
@@ -58,7 +58,7 @@ def describe_facts(recording: Recording, tensor: xr.Dataset, problem: Problem) -
 
 def _keep_decoded(recording: Recording, outputs: Sequence[str]) -> Recording:
     """Return a recording without behavior that is not decoded: what is odd about it does not concern the run."""
-    behavior = {}
+    behavior: dict[str, Series] = {}
     for name, series in recording.behavior.items():
         own = [o for o in outputs if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", o)]
         columns = [c for c in series.columns if any(o.endswith(f":{c}") for o in own)] or series.columns
