@@ -34,8 +34,8 @@ def _list_methods(registry: Any, as_json: bool, note: str = "") -> Any:
 def _list_formats(as_json: bool) -> Any:
     from neurofs.recordings.readers import list_formats
 
-    records = [kind._asdict() for kind in list_formats()]
-    return records if as_json else _render_table(records)
+    formats = list_formats()
+    return [kind.record() for kind in formats] if as_json else "\n".join(kind.render() for kind in formats)
 
 
 def _list_experiments(as_json: bool) -> Any:

@@ -344,6 +344,10 @@ def _check_amount(tensor: xr.Dataset, n_rows: int, trials: np.ndarray | None, op
         )
 
 
+SIZES_OF_TARGETS = (1e-15, 1e15)
+"""The largest value of a target is between these: squares of others leave the range of numbers."""
+
+
 def _check_targets(targets: np.ndarray, outputs: np.ndarray, classes: tuple[str, ...]) -> None:
     for output, values in zip(outputs, targets.T, strict=True):
         if values.min() == values.max():
@@ -351,4 +355,10 @@ def _check_targets(targets: np.ndarray, outputs: np.ndarray, classes: tuple[str,
             raise UsageError(
                 f"target {quoted(output)}: expected values that vary; found {what} in all {len(values)} samples. "
                 f"Choose another target{'' if classes else f', or leave out {printable(output)}'}"
+            )
+        low, high = SIZES_OF_TARGETS
+        if not low <= np.abs(values).max() <= high and not classes:
+            raise UsageError(
+                f"target {quoted(output)}: expected values between {low:g} and {high:g} in size; found "
+                f"{np.abs(values).max():.3g} at most. Store it in another unit"
             )

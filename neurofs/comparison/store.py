@@ -1,5 +1,6 @@
 """`TaskStore`: results of single tasks, kept in the run folder, from which an interrupted run goes on."""
 
+import hashlib
 import io
 import json
 import zipfile
@@ -12,6 +13,7 @@ import numpy as np
 from neurofs.ground.files import make_folder, write_atomically
 
 HEAD = "head"
+CHECKSUM = 64  # characters of SHA-256
 SINGLE = ("weights", "order", "kept")
 BY_METHOD = ("predicted", "deviation")
 
@@ -32,7 +34,8 @@ class TaskResult:
 class TaskStore:
     """Results of single tasks in a folder, each with the key of what it was computed from.
 
-    A result is one npz file: its arrays, and a head in JSON with everything else.
+    A result is one npz file: its arrays, and a head in JSON with everything else. It ends with a checksum of all
+    that comes before (as the comment of the archive): a file that was damaged or edited is as good as none.
 
     >>> import tempfile
     >>> store = TaskStore(Path(tempfile.mkdtemp()))
@@ -49,19 +52,33 @@ class TaskStore:
     def write(self, task_id: str, key: str, result: TaskResult) -> None:
         """Keep a result; it is either whole or not there."""
         make_folder(self.folder)
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, **_pack(key, result))
-        write_atomically(self.folder / f"{task_id}.npz", buffer.getvalue())
+        write_atomically(self.folder / f"{task_id}.npz", _seal(_pack(key, result)))
 
     def read(self, task_id: str, key: str) -> TaskResult | None:
         """Return the result of a task, or None if there is none computed from the same things."""
         try:
-            content = io.BytesIO((self.folder / f"{task_id}.npz").read_bytes())
-            with np.load(content, allow_pickle=False) as file:
-                head = json.loads(file[HEAD].tobytes())
-                return _unpack(head, file) if head["key"] == key else None
-        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
+            content = (self.folder / f"{task_id}.npz").read_bytes()
+        except OSError:
             return None
+        if not _is_sealed(content):
+            return None
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            head = json.loads(file[HEAD].tobytes())
+            return _unpack(head, file) if head["key"] == key else None
+
+
+def _seal(arrays: dict[str, Any]) -> bytes:
+    """Return arrays as an npz file whose comment, at its very end, is a checksum of all bytes before it."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.comment = bytes(CHECKSUM)
+    content = buffer.getvalue()[:-CHECKSUM]
+    return content + hashlib.sha256(content).hexdigest().encode()
+
+
+def _is_sealed(content: bytes) -> bool:
+    return hashlib.sha256(content[:-CHECKSUM]).hexdigest().encode() == content[-CHECKSUM:]
 
 
 def _pack(key: str, result: TaskResult) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from neurofs.ground.errors import InputError
@@ -54,3 +55,9 @@ def hash_file(path: Path) -> str:
     """Return the SHA-256 of the content of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def hash_files(paths: Iterable[Path]) -> str:
+    """Return the SHA-256 of the names and contents of several files, in order of their names."""
+    lines = sorted(f"{path.name} {hash_file(path)}\n" for path in paths)
+    return hashlib.sha256("".join(lines).encode()).hexdigest()

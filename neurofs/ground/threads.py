@@ -1,10 +1,9 @@
-"""One thread for numba and BLAS."""
+"""One thread for BLAS."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-import numba
 from threadpoolctl import threadpool_limits
 
 _inside = ContextVar("_inside", default=False)
@@ -12,7 +11,7 @@ _inside = ContextVar("_inside", default=False)
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Keep BLAS and numba to one thread: tasks run side by side, and sums come out the same everywhere.
+    """Keep BLAS to one thread: tasks run side by side, and sums come out the same everywhere.
 
     It has no effect on libraries that are loaded later. To look for libraries takes some milliseconds, so that many
     short tasks are best done inside another one: then there is nothing left to do.
@@ -21,11 +20,8 @@ def one_thread() -> Iterator[None]:
         yield
         return
     token = _inside.set(True)
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
     try:
         with threadpool_limits(1):
             yield
     finally:
-        numba.set_num_threads(before)
         _inside.reset(token)

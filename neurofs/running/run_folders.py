@@ -1,16 +1,19 @@
 """Run folders on disk: finding them, rebuilding their reports, and the index page across them."""
 
-import json
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from neurofs.comparison.comparison import Comparison, read
 from neurofs.ground.errors import InputError, NeurofsError
 from neurofs.ground.files import make_folder, write_atomically
-from neurofs.report.index import IndexEntry
+from neurofs.report.index import Claim, IndexEntry
 from neurofs.report.page import render, render_index, save_figures
 from neurofs.running.events import read_events
+from neurofs.running.marks import find_changed, read_mark
 
 CLAIMS = "claims.json"
 """What a batch leaves beside its index page: the published claims that were checked."""
@@ -39,7 +42,7 @@ def rebuild(folder: Path, out: Path | None = None, figures: str | None = None) -
 
     Returns where the report is, and the comparison.
     """
-    comparison = read(folder)
+    comparison = read_run(folder)
     path = folder / "report.html" if out is None else out / "report.html" if out.is_dir() else out
     make_folder(path.parent)
     write_atomically(path, render(comparison))
@@ -76,6 +79,19 @@ def _find_reason(folder: Path) -> str:
     return f"not finished; its log ends with: {said[-1]}" if said else ""
 
 
+def read_run(folder: Path) -> Comparison:
+    """Read a run folder; if files there were changed since the run, a warning of the comparison names them."""
+    comparison = read(folder)
+    mark = read_mark(folder)
+    changed = [name for name in find_changed(folder, mark) if name != "report.html"] if mark else []
+    if not changed:
+        return comparison
+    summary = comparison.summary
+    warning = f"changed since the run, and shown as found: {', '.join(changed)}."
+    session = summary.session.model_copy(update={"warnings": [warning, *summary.session.warnings]})
+    return replace(comparison, summary=summary.model_copy(update={"session": session}))
+
+
 # The index page
 
 
@@ -92,5 +108,19 @@ def make_entry(
 def write_index(path: Path, entries: Sequence[IndexEntry]) -> Path:
     """Write the index page of many runs, with the claims that a batch left beside it."""
     claims = make_folder(path.parent) / CLAIMS
-    known = json.loads(claims.read_text(encoding="utf-8")) if claims.is_file() else []
-    return write_atomically(path, render_index(entries, known))
+    return write_atomically(path, render_index(entries, _read_claims(claims)))
+
+
+class _StoredClaim(BaseModel):
+    claim: str
+    published: str
+    found: str
+    holds: bool | None
+
+
+def _read_claims(path: Path) -> list[Claim]:
+    """Return the claims of a batch; none if there are none that can be read."""
+    try:
+        return [dict(claim) for claim in TypeAdapter(list[_StoredClaim]).validate_json(path.read_bytes())]
+    except (OSError, ValidationError):
+        return []

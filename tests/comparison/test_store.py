@@ -41,3 +41,14 @@ def test_what_is_damaged_or_of_another_form_is_not_used(tmp_path):
     assert store.read("task", "key") is None
     np.savez(tmp_path / "task.npz", head=np.frombuffer(b"[]", np.uint8))
     assert store.read("task", "key") is None
+
+
+def test_no_byte_can_be_changed_unseen(tmp_path):
+    store = TaskStore(tmp_path)
+    store.write("task", "key", SELECTED)
+    whole = (tmp_path / "task.npz").read_bytes()
+    for place in range(0, len(whole), 7):
+        (tmp_path / "task.npz").write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        assert store.read("task", "key") is None, place
+    (tmp_path / "task.npz").write_bytes(whole)
+    assert list(np.load(tmp_path / "task.npz")) == ["head", "weights", "order", "predicted_0", "predicted_1"]

@@ -21,6 +21,7 @@ from neurofs.comparison.comparison import read
 from neurofs.ground.errors import InputError
 from neurofs.recordings.simulate import simulate_session
 from neurofs.recordings.writers import write
+from neurofs.report.page import render
 from neurofs.running.batch.config import plan_sessions, read_batch_file
 from neurofs.running.batch.coordinator import check_space, run_batch
 from neurofs.running.batch.session import finish_session
@@ -28,6 +29,7 @@ from neurofs.running.events import read_events
 from neurofs.running.executors import Processes, Serial
 from neurofs.running.lock import FolderInUse, hold_folder
 from neurofs.running.progress import Progress
+from neurofs.running.run_folders import read_run
 from neurofs.running.session import decode
 from neurofs.running.worker import Worker
 
@@ -105,6 +107,38 @@ def test_a_damaged_result_is_not_trusted(undisturbed, tmp_path):
     (day / "finished.json").unlink()
     assert [state.n_run for state in run_here(write_batch(tmp_path), out).sessions] == [1, 0]
     assert (out / "scores.csv").read_bytes() == (undisturbed / "scores.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil"),
+    [
+        ("weights.nc", lambda content: content[:100]),
+        ("scores.csv", lambda content: content.replace(b"0.", b"1.", 1)),
+        ("summary.json", lambda content: b"{}"),
+        ("finished.json", lambda content: b"5"),
+        ("finished.json", lambda content: b'{"key": 1, "n_tasks": [], "files": 3}'),
+        ("run.toml", lambda content: b"x = [" * 9),
+    ],
+)
+def test_a_spoiled_file_is_made_anew(undisturbed, tmp_path, name, spoil):
+    out = shutil.copytree(undisturbed, tmp_path / "out")
+    file = out / "sessions" / "day1" / name
+    whole = file.read_bytes()
+    file.write_bytes(spoil(whole))
+    assert file.read_bytes() != whole
+    outcome = run_here(write_batch(tmp_path), out)
+    assert [(state.status, state.n_run) for state in outcome.sessions] == [("done", 0), ("done", 0)]
+    assert (out / "scores.csv").read_bytes() == (undisturbed / "scores.csv").read_bytes()
+    assert (file.parent / "weights.nc").read_bytes() == (undisturbed / "sessions/day1/weights.nc").read_bytes()
+    assert name == "finished.json" or name in (file.parent / "log.txt").read_text()
+
+
+def test_an_edited_table_is_shown_as_edited(undisturbed, tmp_path):
+    run = shutil.copytree(undisturbed / "sessions" / "day1", tmp_path / "run")
+    assert "changed since the run" not in render(read_run(run))
+    scores = (run / "scores.csv").read_text()
+    (run / "scores.csv").write_text(scores.replace(",0.", ",1.", 1))
+    assert "changed since the run, and shown as found: scores.csv." in render(read_run(run))
 
 
 def test_a_changed_setting_reruns_what_it_touches_and_says_so(undisturbed, tmp_path):
@@ -256,8 +290,8 @@ def test_a_dask_cluster_gives_the_same_bytes_though_a_worker_is_killed(undisturb
 
 CUSTOMIZE = """
 import sys, types, os
-import neurofs.recordings.readers
-neurofs.recordings.readers.FORMATS[".aborts"] = ("aborts", "a format whose reader aborts")
+from neurofs.recordings.readers.formats import FORMATS, Format
+FORMATS[".aborts"] = Format((".aborts",), "a format whose reader aborts", "aborts", "nothing")
 module = types.ModuleType("neurofs.recordings.readers.aborts")
 module.read = lambda path, options: (os.write(2, b"double free or corruption\\n"), os.abort())
 sys.modules["neurofs.recordings.readers.aborts"] = module

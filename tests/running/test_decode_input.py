@@ -45,10 +45,9 @@ def toy(n_trials=12, target=None, **changes):
     return Recording(
         "toy",
         spikes=[np.sort(rng.uniform(0, 0.1 * n, size=n)) for _ in range(5)],
-        observed=[[0.0, 0.1 * n]],
         behavior={"speed": Series("speed", np.arange(n) * 0.1 + 0.05, values)},
         trials=trials,
-        **changes,
+        **{"observed": [[0.0, 0.1 * n]], **changes},
     )
 
 
@@ -72,6 +71,28 @@ BAD = {
     "bad setting": (toy(), ["--target", "speed", "--set", "rgs.epochs=3"], "no parameter 'epochs'"),
     "no setting": (toy(), ["--target", "speed", "--set", "rgs"], "SELECTOR.NAME=VALUE"),
     "sizes": (toy(), ["--target", "speed", "--sizes", "0"], "expected numbers from 1 to 50"),
+    "no finite bin": (toy(), ["--target", "speed", "--bin-width", "inf"], "bin_width: Input should be a finite number"),
+    "bins that fill the memory": (
+        toy(observed=[[0.0, 86400.0]]),
+        ["--target", "speed", "--bin-width", "1e-6", "--n-lags", "1"],
+        "fit into half of the memory",
+    ),
+    "lead that is no number": (toy(), ["--target", "speed", "--lead", "nan"], "lead: Input should be a finite number"),
+    "lead of ages": (toy(), ["--target", "speed", "--lead", "1e300"], "lead: Input should be less than"),
+    "smooth": (toy(), ["--target", "speed", "--smooth", "1e9"], "smooth: Input should be less than"),
+    "no neighbors": (toy(), ["--target", "speed", "--n-neighbors", "0"], "n_neighbors: Input should be greater"),
+    "no width": (toy(), ["--target", "speed", "--beta", "0"], "beta: Input should be greater than 0"),
+    "width that is no number": (toy(), ["--target", "speed", "--beta", "nan"], "beta: Input should be a finite"),
+    "tiny target": (
+        toy(target=lambda n: 1e-300 * np.random.default_rng(0).normal(size=(n, 1))),
+        ["--target", "speed"],
+        "expected values between",
+    ),
+    "huge target": (
+        toy(target=lambda n: 1e200 * np.random.default_rng(0).normal(size=(n, 1))),
+        ["--target", "speed"],
+        "expected values between",
+    ),
     "too many folds": (toy(), ["--target", "speed", "--n-splits", "20"], "expected at least 20 trials"),
 }
 

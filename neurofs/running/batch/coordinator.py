@@ -40,8 +40,9 @@ from neurofs.running.batch.session import Outline, SessionState, finish_session,
 from neurofs.running.events import EventLog, write_log
 from neurofs.running.executors import Executor, Job
 from neurofs.running.lock import hold_folder
+from neurofs.running.marks import MARK
 from neurofs.running.progress import Progress
-from neurofs.running.session import MARK, open_run
+from neurofs.running.session import open_run
 from neurofs.running.worker import Failure, Limits, Shared, Worker
 
 MAX_FAILURES = 3
@@ -256,9 +257,11 @@ class Batch:
         self.events.write("session_opened", session=state.name, **counts, to_do=len(outline.missing))
         text = f"{outline.n_tasks} tasks, {kept} kept, {len(outline.missing)} to do"
         if outline.n_changed:
-            text += f", of which {outline.n_changed} again: settings, input or code have changed"
+            text += f", of which {outline.n_changed} again: settings, input or code have changed, or the result"
+        if outline.spoiled:
+            text += f"; made anew, since changed or lost: {', '.join(outline.spoiled)}"
         self._log(state, text)
-        if kept or outline.n_changed:
+        if kept or outline.n_changed or outline.spoiled:
             self.view.note(f"{state.name}: {text}")
 
     def _start(self, state: SessionState, outline: Outline) -> Iterator[Job]:

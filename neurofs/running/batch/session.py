@@ -5,29 +5,25 @@ small, since it never holds a recording or the results of a session.
 """
 
 import hashlib
-import json
 import pickle
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
 
 from neurofs.comparison.problem import Task, decoders_of, list_tasks, task_key
 from neurofs.ground.config import RunOptions
 from neurofs.ground.errors import InputError
-from neurofs.ground.files import hash_file, make_folder, write_atomically
+from neurofs.ground.files import make_folder
 from neurofs.pipeline import Prepared, prepare
+from neurofs.recordings.readers import hash_input
 from neurofs.recordings.recording import Recording
 from neurofs.recordings.simulate import simulate_session
 from neurofs.recordings.writers import write
 from neurofs.running.batch.config import Session, SimulateOptions
 from neurofs.running.earlier import check_settings
-from neurofs.running.session import MARK, finish_run
-
-TABLES = ("scores.csv", "weights.nc", "predictions.nc", "session.nc")
-FILES = ("run.toml", *TABLES, "summary.json", "report.html")
-"""What a finished run folder has."""
+from neurofs.running.marks import find_changed, read_mark, remove_mark, write_mark
+from neurofs.running.session import finish_run
 
 
 @dataclass(frozen=True)
@@ -51,6 +47,8 @@ class Outline:
         Mean time of the tasks that are there, by method.
     finished : bool
         Whether the run folder is complete and made from these results.
+    spoiled : list of str
+        Files of a finished run folder that were changed or lost since.
     """
 
     n_tasks: int
@@ -63,6 +61,7 @@ class Outline:
     of_classes: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
     finished: bool = False
+    spoiled: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -92,15 +91,17 @@ def outline_session(write_files: bool, session: Session) -> Outline:
     if simulated is not None and write_files:
         make_folder(path.parent)
         write(simulated, path)
-    mark = _read_mark(session)
-    if path.exists() and mark.get("key") == _session_key(session.options):
-        return Outline(mark["n_tasks"], finished=True)
+    mark = read_mark(session.folder)
+    spoiled = [] if mark is None else find_changed(session.folder, mark)
+    is_same = mark is not None and path.exists() and mark.key == _session_key(session.options)
+    if mark is not None and is_same and not spoiled:
+        return Outline(mark.n_tasks, finished=True)
     if simulated is not None and not write_files:
-        return _outline(session, prepare(session.options, simulated))
+        return _outline(session, prepare(session.options, simulated), spoiled)
     prepared = _load(session.options.model_dump_json())
-    if not session.overwrite:
+    if not session.overwrite and not is_same:
         check_settings(session.folder, prepared.options)
-    return _outline(session, prepared)
+    return _outline(session, prepared, spoiled)
 
 
 def _simulate(settings: SimulateOptions) -> Recording:
@@ -114,7 +115,7 @@ def _load(options: str) -> Prepared:
     return prepare(RunOptions.model_validate_json(options))
 
 
-def _outline(session: Session, prepared: Prepared) -> Outline:
+def _outline(session: Session, prepared: Prepared, spoiled: list[str]) -> Outline:
     problem = prepared.problem
     tasks = list_tasks(problem)
     missing, n_changed, seconds = [], 0, defaultdict(list)
@@ -136,6 +137,7 @@ def _outline(session: Session, prepared: Prepared) -> Outline:
         {task.method: decoders_of(problem, task.method) for task in tasks},
         bool(problem.classes),
         {method: sum(times) / len(times) for method, times in seconds.items()},
+        spoiled=spoiled,
     )
 
 
@@ -152,16 +154,15 @@ def finish_session(command: str, session: Session) -> None:
             "another",
             "Run the batch again when the file no longer changes.",
         )
-    (session.folder / MARK).unlink(missing_ok=True)
+    remove_mark(session.folder)
     finish_run(session.folder, prepared, found, command, sum(result.seconds for result in found.values()))
-    mark = {"key": _session_key(session.options), "n_tasks": len(found)}
-    write_atomically(session.folder / MARK, json.dumps(mark) + "\n")
+    write_mark(session.folder, _session_key(session.options), len(found))
 
 
 def _session_key(options: RunOptions) -> str:
     """Return a hash of the options, the input and all code: if it is the same, nothing needs to be loaded."""
     files = [Path(file) for file in (options.file, options.behavior_file) if file is not None]
-    parts = [options.model_dump_json(exclude={"file", "behavior_file"}), *map(hash_file, files), _hash_package()]
+    parts = [options.model_dump_json(exclude={"file", "behavior_file"}), *map(hash_input, files), _hash_package()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
@@ -172,13 +173,3 @@ def _hash_package() -> str:
     for path in sorted(Path(__file__).parents[2].rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
-
-
-def _read_mark(session: Session) -> dict[str, Any]:
-    """Return the mark of a run folder that has all its files, else nothing."""
-    if not all((session.folder / name).is_file() for name in FILES):
-        return {}
-    try:
-        return dict(json.loads((session.folder / MARK).read_text(encoding="utf-8")))
-    except (OSError, ValueError):
-        return {}
