@@ -109,6 +109,8 @@ def _compare_with_rival(summary: Findings, rival: Number) -> str:
     """Compare the main method with the best rival, in the words that their test allows."""
     test = summary.tests_by_method[rival.method]
     name = f"the best rival, {name_method(rival.method)} ({format_number(rival.mean)})"
+    if summary.chance and not any(one.beyond for m in (summary.main, rival.method) for one in summary.chance_of(m)):
+        return f"Nor is {name}."
     if test.p_holm is None:
         return f"{name[0].upper()}{name[1:]}, cannot be compared: there is only one fold."
     n = len(summary.tests_by_method)
