@@ -1,7 +1,8 @@
 """What is decoded, and what should be known of it: known before any task is done."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
@@ -12,7 +13,7 @@ from neurofs.comparison.summary import Dropped, Output, SessionFacts
 from neurofs.recordings.checks import find_remarks
 from neurofs.recordings.checks.copies import find_copies
 from neurofs.recordings.checks.target import check_target
-from neurofs.recordings.recording import Recording, find_gaps
+from neurofs.recordings.recording import Recording, Series, find_gaps
 from neurofs.recordings.remarks import Remark
 
 STILL = 0.2
@@ -48,11 +49,22 @@ def describe_facts(recording: Recording, tensor: xr.Dataset, problem: Problem) -
         serious=[],
         warnings=[],
     )
-    remarks = [*find_remarks(recording), *_check_target(tensor, problem)]
+    remarks = [*find_remarks(_keep_decoded(recording, problem.outputs)), *_check_target(tensor, problem)]
     serious = [remark.text for remark in remarks if remark.serious]
     plain = [remark.text for remark in remarks if not remark.serious]
-    warnings = [*serious, *warn_of_losses(facts), *plain, *_find_warnings(problem, attrs)]
+    warnings = [*serious, *warn_of_losses(facts), *plain, *_find_warnings(problem)]
     return facts.model_copy(update={"serious": serious, "warnings": warnings})
+
+
+def _keep_decoded(recording: Recording, outputs: Sequence[str]) -> Recording:
+    """Return a recording without behavior that is not decoded: what is odd about it does not concern the run."""
+    behavior: dict[str, Series] = {}
+    for name, series in recording.behavior.items():
+        own = [o for o in outputs if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", o)]
+        columns = [c for c in series.columns if any(o.endswith(f":{c}") for o in own)] or series.columns
+        values = series.values[:, [series.columns.index(c) for c in columns]]
+        behavior |= {name: replace(series, values=values, columns=tuple(columns))} if own else {}
+    return replace(recording, behavior=behavior)
 
 
 def _check_target(tensor: xr.Dataset, problem: Problem) -> list[Remark]:
@@ -63,11 +75,9 @@ def _check_target(tensor: xr.Dataset, problem: Problem) -> list[Remark]:
     return [*check_target(problem.targets, problem.outputs, problem.classes), *copies]
 
 
-def _find_warnings(problem: Problem, attrs: Mapping[str, Any]) -> Iterator[str]:
+def _find_warnings(problem: Problem) -> Iterator[str]:
     if problem.kind == "shuffled":
         yield "folds of shuffled bins leak: every score in this run is inflated"
-    if attrs["dropped_target"]:
-        yield f"{attrs['dropped_target']} samples were dropped because the target is missing there"
     yield from _find_still_folds(problem)
     if problem.kind == "permuted":
         yield (

@@ -34,7 +34,7 @@ from typing import IO, Any
 
 from neurofs.ground.errors import MAX_MESSAGE, NeurofsError, UsageError, printable
 from neurofs.ground.system import can_limit_memory, limit_memory
-from neurofs.running.forks import Forked, fork_child
+from neurofs.running.forks import Forked, fork_child, start_server
 
 _LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "NUMBA")
 SINGLE_THREAD = {f"{name}_NUM_THREADS": "1" for name in _LIBRARIES} | {"VECLIB_MAXIMUM_THREADS": "1"}
@@ -162,8 +162,7 @@ class Worker:
         self._words.seek(0)
         self._words.truncate()
         self._late = False
-        memory = self.limits.memory or 0
-        environment = os.environ | SINGLE_THREAD | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        memory, environment = self.limits.memory or 0, _describe_environment()
         forked = fork_child(_SERVE_FORKS, environment, self._module, memory, self._words)
         return forked or subprocess.Popen(
             [sys.executable, "-c", _SERVE, str(memory)],
@@ -201,6 +200,16 @@ class Worker:
         last = words.splitlines()[-1] if words else "it left no message"
         reason = f"its process died ({_name_code(process.returncode)}): {printable(last)}"
         return Failure(reason, words, died=True)
+
+
+def expect_workers(module: str) -> None:
+    """Load what workers will need, in a process from which they are forked, while this one does other things."""
+    start_server(_SERVE_FORKS, _describe_environment(), module)
+
+
+def _describe_environment() -> dict[str, str]:
+    """Return the environment of a worker."""
+    return os.environ | SINGLE_THREAD | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
 def _ask(process: Process, message: Any) -> Any:

@@ -158,7 +158,9 @@ def test_the_tasks_of_a_single_session_are_counted_from_outside(kind):
         assert view.describe() == "day1: 2 of 5 tasks"
         view.started -= 1000
         view.count_tasks(4, 5)
-        assert view.describe() == "day1: 4 of 5 tasks, 0 per minute, 8 min left"
+        assert view.describe() == "day1: 4 of 5 tasks, 0 per minute, about 8 min left"
+        view.count_tasks(4, 5, 120.0)
+        assert view.describe().endswith("about 2 min left")
 
 
 def test_a_live_view_says_the_same():

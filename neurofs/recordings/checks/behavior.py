@@ -7,6 +7,7 @@ import numpy as np
 from neurofs.ground.errors import printable, quoted
 from neurofs.recordings.recording import Recording, Series
 from neurofs.recordings.remarks import Remark
+from neurofs.recordings.unnamed import is_unnamed, tell_unnamed
 
 NEARLY_ALL = 0.95
 """Share of samples with one value from which on a series is nearly constant."""
@@ -30,9 +31,8 @@ def _check_samples(series: Series) -> Iterator[tuple[str, bool]]:
     missing = int(np.isnan(series.values).any(axis=1).sum())
     if missing:
         yield f"{missing} of {len(series.time)} samples are missing", missing > 0.9 * len(series.time)
-    if len(series.columns) > 3 and all(column.isdigit() for column in series.columns):
-        one, n = printable(f"{series.name}:{series.columns[0]}"), len(series.columns)
-        yield f"{n} columns without names; a target takes all, unless one is named: {one}", False
+    if is_unnamed(series):
+        yield tell_unnamed(series), False
     jumps = int(np.sum(np.diff(series.time) > 1.5 * series.interval)) if len(series.time) > 1 else 0
     if jumps:
         yield f"{jumps} gaps in its samples", False
