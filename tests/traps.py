@@ -420,7 +420,7 @@ TIME_TRAPS = [
         nwb(channels=pd.DataFrame({"quality": ["good", "good", "noise", "mua"]})),
         "noise as a neuron",
         "plain",
-        "1 noise channels are left out; --unsorted keeps them",
+        "1 noise channel is left out; --unsorted keeps it",
     ),
     Trap(
         "past-the-behavior",

@@ -110,7 +110,7 @@ def test_columns_without_names_that_are_velocities_are_found(unit):
     session = recording(state(unit))
     assert suggest(session, "x.npz", LoadOptions())["options"]["target"] == ["X:2", "X:3"]
     told = "\n".join(r.text for r in find_remarks(session))
-    assert "series X: columns 2, 3 are the velocity of 0, 1; to decode the position: --target X:0,X:1" in told
+    assert "series 'X': columns 2, 3 are the velocity of 0, 1; to decode the position: --target X:0,X:1" in told
     other = recording(series("X", wave(1000, 4)))
     assert suggest(other, "x.npz", LoadOptions())["options"]["target"] == ["X:0"]
 

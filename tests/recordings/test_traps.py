@@ -68,7 +68,7 @@ def test_rates_become_the_counts_that_they_were(name, tmp_path):
         (
             "contdata95.mat",
             {"counts": "Y", "counts_bin_width": 0.1, "behavior": "X"},
-            ["series 'X': 4 columns without names; a target takes all, unless one is named: X:0"],
+            ["series 'X': 4 columns without names; name those to decode: --target X:0"],
         ),
     ],
 )
