@@ -535,7 +535,7 @@ TRIAL_TRAPS = [
         nwb(trials=TRIALS.assign(start=STARTS + 2, stop=STARTS + 3.9)),
         "the last trial cut",
         "plain",
-        "reach beyond",
+        "beyond the observed span",
     ),
 ]
 

@@ -71,11 +71,11 @@ def test_counts_are_described_like_spikes():
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ({"spikes": [np.arange(-5.0, 90.0) + 0.5]}, "1 channels have negative spike times"),
+        ({"spikes": [np.arange(-5.0, 90.0) + 0.5]}, "1 channel has negative spike times"),
         ({"observed": [[10, 90]]}, "spikes lie outside the observed span 10 to 90 s and are not counted"),
         ({"spikes": [np.arange(1000.0, 4000.0, 7)]}, "whole numbers: samples?"),
         ({"spikes": [[0.1, 5.3, 20.7]]}, "only 20.6 s observed"),
-        ({"trials": pd.DataFrame({"start": [90.0], "stop": [140.0]})}, "1 trials reach beyond"),
+        ({"trials": pd.DataFrame({"start": [90.0], "stop": [140.0]})}, "1 trial reaches beyond"),
     ],
 )
 def test_warnings_about_spikes_and_trials(arguments, expected):

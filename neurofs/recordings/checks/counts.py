@@ -7,7 +7,7 @@ import numpy as np
 from neurofs.ground.errors import quoted
 from neurofs.recordings.readers.variables import listed
 from neurofs.recordings.recording import Recording
-from neurofs.recordings.remarks import Remark
+from neurofs.recordings.remarks import Remark, number
 
 MOST = (127, 255, 32767, 65535)
 """The largest numbers of 8 and 16 bits."""
@@ -99,7 +99,7 @@ def _check_lags(counts: np.ndarray, names: np.ndarray) -> Iterator[Remark]:
     if pairs:
         past, now = pairs[0]
         yield Remark(
-            f"{len(pairs)} channels are another channel one bin earlier or later, such as {quoted(names[now])} and "
-            f"{quoted(names[past])}: lags are in the table already. Give each channel once",
+            f"{number(len(pairs), 'channel is', 'channels are')} another channel one bin earlier or later, such as "
+            f"{quoted(names[now])} and {quoted(names[past])}: lags are in the table already. Give each channel once",
             serious=True,
         )

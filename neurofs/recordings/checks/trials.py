@@ -8,7 +8,7 @@ import pandas as pd
 from neurofs.ground.errors import quoted
 from neurofs.recordings.checks.clocks import name_factor
 from neurofs.recordings.recording import Recording
-from neurofs.recordings.remarks import Remark
+from neurofs.recordings.remarks import Remark, number
 
 SHORTEST = 0.1
 """Seconds of a trial in which nothing can be decoded."""
@@ -46,7 +46,9 @@ def _check_inside(starts: np.ndarray, stops: np.ndarray, start: float, stop: flo
         text = f"only {inside} of {len(starts)} trials lie in the observed span {start:g} to {stop:g} s"
         yield Remark(f"{text}; they run from {starts.min():g} to {stops.max():g}: {why}", serious=True)
     elif outside:
-        yield Remark(f"{outside} trials reach beyond the observed span {start:g} to {stop:g} s")
+        yield Remark(
+            f"{number(outside, 'trial reaches', 'trials reach')} beyond the observed span {start:g} to {stop:g} s"
+        )
     if stops.max() - starts.min() < 0.02 * (stop - start) and len(starts) > 10:
         text = f"all {len(starts)} trials lie within {stops.max() - starts.min():.3g} s of {stop - start:.6g} s"
         yield Remark(f"{text}: are their times in another unit (minutes, or bins)?", serious=True)

@@ -89,7 +89,6 @@ def _is_whole(rates: np.ndarray, width: float) -> bool:
 
 def _convert(v: Variables, name: str, rates: np.ndarray, width: float, why: str) -> np.ndarray:
     text = f"{quoted(name)} holds rates in Hz, not counts ({why}): multiplied by the bin width of {width:g} s"
-    v.note(f"counts: {text}")
     v.remarks.append(Remark(f"{text}. If they are counts, say --counts-unit count"))
     return _multiply(rates, width)
 
