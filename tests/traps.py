@@ -541,6 +541,25 @@ TRIAL_TRAPS = [
 
 TRAPS = [*COUNT_TRAPS, *TIME_TRAPS, *BEHAVIOR_TRAPS, *TRIAL_TRAPS]
 
+FORCE = np.where(np.sin(BINS) > 0, 6 + 2 * np.sin(3 * BINS), 0.0)  # at rest exactly 0
+MILLISECONDS = (RNG.uniform(size=(65_000, 3)) < 0.01).astype(np.uint8)
+
+ODD_BUT_SOUND: dict[str, Make] = {
+    "blocks": nwb(trials=TRIALS.assign(block=np.repeat([0, 1, 2, 3], 8))),
+    "two halves": nwb(trials=TRIALS.assign(context=np.repeat(["a", "b"], 16))),
+    "a force at rest": npz(velocity=None, force=FORCE),
+    "one artifact": npz(counts=put(COUNTS, slice(7, 8), 90).astype(int)),
+    "bins of 1 ms": npz(counts=MILLISECONDS, velocity=_wander(65_000, 0.001), bin_width=0.001),
+    "a name with rate in it": npz(counts=None, separate_counts=COUNTS),
+    "few spikes": npz(counts=np.where(np.arange(N)[:, None] % 100 == 0, 2, 0) * np.ones(3, int)),
+    "spikes before and after": nwb(velocity=VELOCITY[200:900], time=BINS[200:900]),
+    "binary": npz(counts=(COUNTS > 0).astype(np.uint8), bin_width=0.004),
+    "multi-unit": nwb(
+        [*SPIKES[:2], np.sort(np.concatenate(SPIKES[:2]))], channels=pd.DataFrame({"quality": ["good", "good", "mua"]})
+    ),
+}
+"""What is unusual, and yet nothing is wrong with it."""
+
 SOUND_FILES: dict[str, Make] = {
     "npz": npz(position=POSITION),
     "mat5": mat(position=POSITION),

@@ -12,6 +12,9 @@ from neurofs.recordings.remarks import Remark, number
 FASTEST, PEAK = 300.0, 1000.0
 """Rates in Hz above which no neuron fires: on average, and within one bin."""
 
+RARELY = 0.001
+"""Share of bins up to which impossible counts are artifacts."""
+
 COINCIDENT = 0.5
 """Share of the spikes of a channel that come within the same millisecond as those of another one."""
 
@@ -47,10 +50,12 @@ def _check_rates(r: Recording) -> Iterator[Remark]:
             serious=True,
         )
     elif r.counts is not None and r.bin_width >= 0.01 and r.counts.size:
-        peak = r.counts.max(axis=0) / r.bin_width
-        if (peak > PEAK).any():
-            text = f"up to {r.counts.max():g} spikes in a bin of {r.bin_width:g} s, {peak.max():,.0f} Hz"
-            yield Remark(f"{text}: no neuron does. Are these rates (--counts-unit Hz)?", serious=True)
+        beyond = r.counts > PEAK * r.bin_width
+        if beyond.any():
+            often = bool((beyond.mean(axis=0) > RARELY).any())
+            why = "Are these rates (--counts-unit Hz)?" if often else "Artifacts?"
+            text = f"up to {r.counts.max():g} spikes in a bin of {r.bin_width:g} s: no neuron does"
+            yield Remark(f"{text}. {why}", serious=often)
 
 
 def find_duplicates(r: Recording) -> list[list[str]]:

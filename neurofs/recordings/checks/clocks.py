@@ -82,7 +82,7 @@ def _check_overlap(where: str, time: np.ndarray, extent: tuple[float, float], wi
     if together == 0:
         why = unit or "both must keep one clock, in seconds"
         yield Remark(f"{where}: none of it lies in the observed span; {spans}: {why}", serious=True)
-    elif width and _is_multiple(span, own):
+    elif width and _is_multiple(span, own) and abs(first - start) < 0.02 * span:
         right = f"with bins of {width * own / span:.3g} s instead of {width:g} s they would agree"
         yield Remark(f"{where}: {spans}: {right}. Say --counts-bin-width", serious=True)
     elif unit:

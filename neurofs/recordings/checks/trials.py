@@ -1,5 +1,6 @@
 """Trials that are something else: in another unit, sorted by condition, out of order, too short."""
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,6 +13,9 @@ from neurofs.recordings.remarks import Remark, number
 
 SHORTEST = 0.1
 """Seconds of a trial in which nothing can be decoded."""
+
+BLOCKS = re.compile(r"block|epoch|phase|session|set|day|run|segment|part|stage|period", re.IGNORECASE)
+"""Columns that say when a trial was done: they come in blocks by their nature."""
 
 FEW_VALUES, MANY_VALUES = 2, 4
 """Values of a condition: trials in blocks of two or three are a usual design, sorted by four or more are not."""
@@ -58,7 +62,7 @@ def _check_sorted(name: str, values: pd.Series) -> Iterator[Remark]:
     """Find trials that were sorted by a condition: each value in one run, several trials long."""
     known = values.dropna()
     n_values = known.nunique()
-    if n_values < FEW_VALUES or len(known) < 3 * n_values:
+    if n_values < FEW_VALUES or len(known) < 3 * n_values or BLOCKS.search(name):
         return
     n_runs = int((known.to_numpy()[1:] != known.to_numpy()[:-1]).sum()) + 1
     if n_runs == n_values:

@@ -17,7 +17,10 @@ ENOUGH = 30
 """Numbers above zero from which on a common divisor is no accident."""
 
 SAMPLE = 100_000
-RATE_NAME = re.compile(r"rate|(^|[^a-z])(fr|hz|frs)($|[^a-z])|firing", re.IGNORECASE)
+RATE_NAME = re.compile(
+    r"(spike|firing)_?rate|(^|[^a-z])(rates?|fr|frs|hz)($|[^a-z])|[a-z](Rates?|FR|Hz)($|[^a-z])|firing|ratedata",
+    re.ASCII,
+)
 RATE_UNITS = ("hz", "1/s", "s^-1", "sp/s", "spk/s", "spikes/s", "spikes/sec", "spikes per second", "imp/s")
 COUNT_UNITS = ("count", "counts", "spikes", "spikes/bin", "1", "spike count")
 
@@ -61,9 +64,18 @@ def _settle(v: Variables, name: str, numbers: np.ndarray, width: float) -> np.nd
     if divisor > 1:
         found = f"multiples of {divisor}, of which {1 / divisor:g} s would be the bin width if they were rates"
         raise _ask(name, width, found)
-    if RATE_NAME.search(name) and len(known):
+    if speaks_of_rates(name) and len(known):
         raise _ask(name, width, f"a name that speaks of rates, and whole numbers up to {known.max():g}")
     return numbers
+
+
+def speaks_of_rates(name: str) -> bool:
+    """Tell whether the name of a variable says that it holds rates.
+
+    >>> [speaks_of_rates(name) for name in ("firing_rates", "spikeRate", "x.fr", "separate_counts", "generated")]
+    [True, True, True, False, False]
+    """
+    return RATE_NAME.search(name) is not None or RATE_NAME.search(name.lower()) is not None
 
 
 def find_divisor(numbers: np.ndarray) -> int:
