@@ -399,7 +399,7 @@ TIME_TRAPS = [
     Trap(
         "grid-of-10-ms", times([np.unique(np.round(s, 2)) for s in SPIKES]), "bins of 1 ms", "plain", "a grid of 0.01 s"
     ),
-    Trap("stored-twice", nwb([TWICE, *SPIKES[1:]]), "counts doubled", "serious", "at the same time twice"),
+    Trap("stored-twice", nwb([TWICE, *SPIKES[1:]]), "counts doubled", "serious", "are stored twice"),
     Trap("two-electrodes", times([*SPIKES, JITTERED]), "one neuron twice", "plain", "one neuron in two channels"),
     Trap(
         "merged-units",
@@ -431,10 +431,10 @@ TIME_TRAPS = [
     ),
     Trap(
         "electrode-and-unit",
-        events(["time,electrode,unit", "1.0,3,1", "1.5,3,2", "0.9,3,2"]),
+        events(["time,electrode,unit", "1.0,3,1", "1.5,3,2", "70.0,4,1"]),
         "a channel 'unit'",
-        "refused",
-        "increasing order",
+        "note",
+        "the 3 different values of 'spike_channels'",
     ),
 ]
 
@@ -481,7 +481,7 @@ BEHAVIOR_TRAPS = [
         nwb(velocity=VELOCITY[::20], time=BINS[::20] + 0.01),
         "lines between samples",
         "plain",
-        "what lies between them is interpolated",
+        "what lies between samples is interpolated",
         {},
     ),
     Trap(
@@ -551,7 +551,7 @@ ODD_BUT_SOUND: dict[str, Make] = {
     "one artifact": npz(counts=put(COUNTS, slice(7, 8), 90).astype(int)),
     "bins of 1 ms": npz(counts=MILLISECONDS, velocity=_wander(65_000, 0.001), bin_width=0.001),
     "a name with rate in it": npz(counts=None, separate_counts=COUNTS),
-    "few spikes": npz(counts=np.where(np.arange(N)[:, None] % 100 == 0, 2, 0) * np.ones(3, int)),
+    "few spikes": npz(counts=np.where(np.arange(N)[:, None] % 200 == 0, 2, 0) * np.ones(3, int)),
     "spikes before and after": nwb(velocity=VELOCITY[200:900], time=BINS[200:900]),
     "binary": npz(counts=(COUNTS > 0).astype(np.uint8), bin_width=0.004),
     "multi-unit": nwb(

@@ -15,6 +15,9 @@ MOST = (127, 255, 32767, 65535)
 FEW = 20
 """Bins, or expected events, below which nothing is concluded."""
 
+MOST_BINS = 20_000
+"""Bins in which channels are compared with each other."""
+
 NARROW = 0.005
 """Seconds of bins in which the refractory period alone keeps a neuron from firing twice."""
 
@@ -30,11 +33,11 @@ def check_counts(r: Recording) -> Iterator[Remark]:
     rising = np.array([_only_rises(column) for column in r.counts.T])
     if rising.any():
         what = "a running total or a row number is no count"
-        yield Remark(f"counts of channel {listed(names[rising], 4)} only rise, bin after bin: {what}", serious=True)
+        yield Remark(f"channel {listed(names[rising], 4)}: counts only rise, bin after bin: {what}", serious=True)
     same = (r.counts == r.counts[:1]).all(axis=0) & (r.counts[0] > 0)
     if same.any():
         what = "a constant of a design matrix?"
-        yield Remark(f"counts of channel {listed(names[same], 4)} are the same in all bins: {what}", serious=True)
+        yield Remark(f"channel {listed(names[same], 4)}: the same count in all bins: {what}", serious=True)
     yield from _check_sum(r.counts, names)
     yield from _check_lags(r.counts[:, ~(rising | same)], names[~(rising | same)])
 
@@ -91,6 +94,7 @@ def _check_sum(counts: np.ndarray, names: np.ndarray) -> Iterator[Remark]:
 
 def _check_lags(counts: np.ndarray, names: np.ndarray) -> Iterator[Remark]:
     """Find channels that are earlier bins of another channel, as in a table to which lags were added."""
+    counts = counts[:MOST_BINS]
     active = np.flatnonzero((counts != 0).sum(axis=0) >= FEW)
     if len(active) < 2:
         return

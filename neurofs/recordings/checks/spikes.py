@@ -93,9 +93,9 @@ def _check_intervals(spikes: Sequence[np.ndarray], names: np.ndarray) -> Iterato
             fast.append(name)
     if twice:
         which = f"{number(len(twice), 'channel', 'channels')} ({listed(twice, 4)})"
-        text = f"{number(n_twice, 'spike', 'spikes')} of {which} stored at the same time twice"
+        text = f"{number(n_twice, 'spike', 'spikes')} of {which} are stored twice, at the same time"
         yield Remark(f"{text}: counts there are too high", serious=True)
     if fast:
-        which = f"{number(len(fast), 'channel', 'channels')} ({listed(fast, 4)})"
-        text = f"{which} with more than {MANY_SHORT:.0%} of intervals below 1 ms"
+        which = number(len(fast), "channel has", "channels have")
+        text = f"{which} more than {MANY_SHORT:.0%} of intervals below 1 ms ({listed(fast, 4)})"
         yield Remark(f"{text}: several neurons together, or spikes detected twice")
