@@ -18,6 +18,7 @@ import numpy as np
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError, printable, quoted
 from neurofs.ground.files import hash_file
+from neurofs.recordings.readers.blackrock import read_labels
 from neurofs.recordings.readers.layout import interpret
 from neurofs.recordings.readers.neuralynx import MAGIC
 from neurofs.recordings.readers.nex import read_signal_times
@@ -42,6 +43,7 @@ def read(path: Path, options: LoadOptions) -> Recording:
     notes: list[str] = []
     segments = _read_segments(path, notes)
     values: dict[str, Any] = _read_trains(segments)
+    values |= _read_labels(path, values)
     values["observed"] = np.array([_observed(segment) for segment in segments])
     values |= _read_rest(path, segments, notes)
     chosen = {"spikes": options.spikes or "spikes", "time_unit": options.time_unit or "s"}
@@ -49,6 +51,12 @@ def read(path: Path, options: LoadOptions) -> Recording:
         chosen["trial_unit"] = "time"
     variables = Variables(values, options.model_copy(update=chosen), notes)
     return interpret(variables, path.stem, path.name, hash_file(path))
+
+
+def _read_labels(path: Path, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the labels of electrodes, one per train, if the file has them."""
+    labels = read_labels(path) if path.suffix.lower() == ".nev" and "channel_electrode" in values else {}
+    return {"channel_label": [labels.get(int(e), "") for e in values["channel_electrode"]]} if labels else {}
 
 
 def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:
