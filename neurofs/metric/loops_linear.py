@@ -9,7 +9,6 @@ see changes in other files.
 import numpy as np
 from numba import njit
 
-
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
