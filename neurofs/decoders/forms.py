@@ -238,7 +238,7 @@ MODELS: dict[str, Form] = {
     ),
     "gradient-boosting": Many(FOREST, own="nodes trees"),
     "mlp": Record(
-        Layers, matrices=Many(Array("f4", "a b"), own="a b", most=50), offsets=Many(Array("f4", "a"), own="a", most=50)
+        Layers, matrices=Many(Array("f8", "a b"), own="a b", most=50), offsets=Many(Array("f8", "a"), own="a", most=50)
     ),
     "svm": Row(
         train=SAMPLES,

@@ -165,7 +165,7 @@ def fork_child(
     command: str, environment: Mapping[str, str], module: str, memory: int, words: IO[bytes]
 ) -> Forked | None:
     """Return a child that has loaded `module`, may use `memory` bytes (0: any) and writes errors to `words`."""
-    if sys.platform != "linux":
+    if sys.platform != "linux" or not hasattr(os, "fork"):
         return None
     with _lock:
         child = _find_server(command, environment).fork(module, memory, words)

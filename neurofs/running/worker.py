@@ -33,6 +33,7 @@ from functools import cached_property
 from typing import IO, Any
 
 from neurofs.ground.errors import MAX_MESSAGE, NeurofsError, UsageError, printable
+from neurofs.ground.system import can_limit_memory, limit_memory
 from neurofs.running.forks import Forked, fork_child, start_server
 
 _LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "NUMBA")
@@ -66,7 +67,7 @@ class Limits:
     memory: int | None = None
 
     def __post_init__(self) -> None:
-        if self.memory is not None and not sys.platform.startswith("linux"):
+        if self.memory is not None and not can_limit_memory():
             raise UsageError("a limit of memory needs Linux; leave --memory-limit out")
 
 
@@ -257,7 +258,7 @@ _SERVE_FORKS = "from neurofs.running import forks, worker; forks.serve_forks(wor
 def serve(memory: int) -> None:
     """Answer the parent's messages, in a process that may use so many bytes (0: any), until the parent goes away."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _limit_memory(memory)
+    limit_memory(memory)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what libraries print must not get among the answers
     messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -284,10 +285,3 @@ def _listen(messages: queue.SimpleQueue[Any]) -> None:
         if not isinstance(sys.exc_info()[1], EOFError):
             traceback.print_exc()
         os._exit(1)
-
-
-def _limit_memory(n_bytes: int) -> None:
-    if n_bytes:
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_DATA, (n_bytes, n_bytes))

@@ -25,7 +25,10 @@ from neurofs.running.worker import _SERVE_FORKS, SINGLE_THREAD, Failure, Shared,
 
 QUICK = {"decoders": ("knn",), "n_splits": 2, "sizes": (1, 4), "n_neighbors": 5, "beta": 0.5}
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="children are forked on Linux only")
+pytestmark = [
+    pytest.mark.posix,
+    pytest.mark.skipif(sys.platform != "linux", reason="children are forked on Linux only"),
+]
 
 
 @pytest.fixture
