@@ -113,7 +113,13 @@ FILES = {
 }
 """How each is read without neurofs, and how many channels and spikes it has."""
 
-OPTIONS = {"phy": {"sampling_rate": 30000}}
+OPTIONS = {
+    "phy": {"sampling_rate": 30000},
+    "blackrock/file_spec_3_0.nev": {"unsorted": True},
+    "blackrock/l101210-001.nev": {"unsorted": True},
+    "spike2/File_spike2_1.smr": {"unsorted": True},
+}
+"""What must be said to get every spike."""
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -148,8 +154,9 @@ def check_tensor(path, tmp_path, expected, options):
 
 @pytest.mark.parametrize("name", FILES)
 def test_inspect_of_a_real_file(formats, name):
-    rate = ["--sampling-rate", "30000"] if name == "phy" else []
-    found = CliRunner().invoke(main, ["inspect", str(formats / name), "--json", *rate])
+    options = ["--unsorted"] * OPTIONS.get(name, {}).get("unsorted", False)
+    options += ["--sampling-rate", "30000"] if name == "phy" else []
+    found = CliRunner().invoke(main, ["inspect", str(formats / name), "--json", *options])
     assert found.exit_code == 0, found.output
     assert json.loads(found.stdout)["channels"]["n_spikes"] == FILES[name][2]
     assert found.stderr == ""
