@@ -18,7 +18,8 @@ from neurofs.recordings.checks import find_remarks
 from neurofs.recordings.checks.channels import find_duplicates
 from neurofs.recordings.readers import load
 from neurofs.recordings.readers.variables import listed
-from neurofs.recordings.recording import InvalidRecording, Recording, Series, default_columns, find_gaps
+from neurofs.recordings.recording import InvalidRecording, Recording, Series, find_gaps
+from neurofs.recordings.unnamed import find_velocity, is_unnamed
 from neurofs.recordings.window import BIN_WIDTH, N_LAGS, choose_window
 
 RARE = 0.1
@@ -193,9 +194,11 @@ def _varying(series: Series) -> list[str]:
 
 
 def _columns_of(series: Series) -> list[str]:
+    """Return the columns to decode: all that vary; of many without names, the velocities, or else the first."""
     varying = _varying(series)
-    unnamed = len(series.columns) > 3 and series.columns == default_columns(series.name, len(series.columns))
-    whole = len(varying) == len(series.columns) and not unnamed
+    if is_unnamed(series):
+        varying = [c for c in varying if c in find_velocity(series)] or varying[:1]
+    whole = len(varying) == len(series.columns)
     return [series.name] if whole else [f"{series.name}:{c}" for c in varying]
 
 

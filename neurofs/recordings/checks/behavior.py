@@ -7,6 +7,7 @@ import numpy as np
 from neurofs.ground.errors import printable, quoted
 from neurofs.recordings.recording import Recording, Series
 from neurofs.recordings.remarks import Remark
+from neurofs.recordings.unnamed import is_unnamed, tell_unnamed
 
 NEARLY_ALL = 0.95
 """Share of samples with one value from which on a series is nearly constant."""
@@ -30,9 +31,8 @@ def _check_samples(series: Series) -> Iterator[tuple[str, bool]]:
     missing = int(np.isnan(series.values).any(axis=1).sum())
     if missing:
         yield f"{missing} of {len(series.time)} samples are missing", missing > 0.9 * len(series.time)
-    if len(series.columns) > 3 and all(column.isdigit() for column in series.columns):
-        one, n = printable(f"{series.name}:{series.columns[0]}"), len(series.columns)
-        yield f"{n} columns without names; a target takes all, unless one is named: {one}", False
+    if is_unnamed(series):
+        yield tell_unnamed(series), False
     jumps = int(np.sum(np.diff(series.time) > 1.5 * series.interval)) if len(series.time) > 1 else 0
     if jumps:
         yield f"{jumps} gaps in its samples", False
@@ -68,7 +68,8 @@ def _check_column(values: np.ndarray, series: Series) -> Iterator[tuple[str, boo
     mark = find_mark(numbers, counts)
     if mark is not None:
         n = int(counts[numbers == mark][0])
-        yield f"{n} samples are exactly {mark:g}, far from all others: a mark for missing samples? Make them NaN", True
+        sure = mark != 0 or len(series.columns) > 1  # a force, say, may well be exactly 0 at rest
+        yield f"{n} samples are exactly {mark:g}, far from all others: a mark for missing samples? Make them NaN", sure
         return
     if usual > NEARLY_ALL:
         yield f"nearly constant: {usual:.1%} of samples are {numbers[counts.argmax()]:g}", False
