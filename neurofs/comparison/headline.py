@@ -115,10 +115,10 @@ def _compare_with_rival(summary: Findings, rival: Number) -> str:
         return f"{name[0].upper()}{name[1:]}, cannot be compared: there is only one fold."
     n = len(summary.tests_by_method)
     p = f"p = {format_p(test.p_holm)}" + (f", corrected for {n} comparisons" if n > 1 else "")
+    told = f"difference {format_estimate(test.difference)}, {p}"
     if test.p_holm > LEVEL:
-        return f"It is level with {name}: the folds do not tell them apart ({p})."
-    ahead = (test.difference.mean or 0.0) > 0
-    return f"It is {'ahead of' if ahead else 'behind'} {name} by {format_number(abs(test.difference.mean or 0))} ({p})."
+        return f"It is level with {name}: the folds do not tell them apart ({told})."
+    return f"It is {'ahead of' if (test.difference.mean or 0.0) > 0 else 'behind'} {name} ({told})."
 
 
 def judge_chance(tests: Sequence[Chance]) -> str:
