@@ -21,7 +21,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, TunedDecoder, weigh
+from neurofs.decoders.base import Grid, Part, PartStep, Predict, Rehearsal, TunedDecoder, weigh
 from neurofs.decoders.kernel_ridge import KernelDecoder, Machine, middle_distance
 from neurofs.decoders.libraries import MANY_ROWS
 from neurofs.features.holdouts import Holdout
@@ -243,6 +243,11 @@ class OneNN(ClassDecoder):
 
     def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         return Part(weights, (train, targets), {})
+
+    def _start_part(self, part: Part) -> PartStep:
+        train, targets = part.model
+        search = neighbors.Search(train, part.weights, k=1)
+        return lambda window, follows: targets[search.find(window).index[:, 0]]
 
     def _predict_part(self, part: Part, queries: Samples) -> np.ndarray:
         train, targets = part.model

@@ -238,7 +238,7 @@ MODELS: dict[str, Form] = {
     ),
     "gradient-boosting": Many(FOREST, own="nodes trees"),
     "mlp": Record(
-        Layers, matrices=Many(Array("f4", "a b"), own="a b", most=50), offsets=Many(Array("f4", "a"), own="a", most=50)
+        Layers, matrices=Many(Array("f8", "a b"), own="a b", most=50), offsets=Many(Array("f8", "a"), own="a", most=50)
     ),
     "svm": Row(
         train=SAMPLES,
@@ -341,7 +341,8 @@ def unpack_decoder(plain: dict[str, Any], shelf: Shelf, window: tuple[int, int],
     fields = find_fields(decoder)
     if not fields:
         fields = {name: Anything() for name in plain["state"] if FITTED.fullmatch(name)}
-    state = unpack_fields(fields, plain["state"], shelf, scope, f"{where}.state")
+    with np.errstate(all="ignore"):
+        state = unpack_fields(fields, plain["state"], shelf, scope, f"{where}.state")
     for name, value in state.items():
         setattr(decoder, name, value)
     _try_once(decoder, window, n_outputs, where)

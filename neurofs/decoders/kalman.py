@@ -9,12 +9,13 @@ import numpy as np
 from scipy.linalg import solve
 from scipy.signal import lfilter
 
-from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, TunedDecoder
+from neurofs.decoders.base import Grid, Part, PartStep, Predict, Rehearsal, TunedDecoder
 from neurofs.decoders.loops_kalman import follow, settle
 from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
 
 FORGETTING = 0.98  # what is left of the running sum of an output one bin later
+LONGEST = 5000  # rows after which it is taken to be constant in any case, where rows come one by one
 SETTLED = 1e-10  # change of the covariance, in units of its largest entry, from which on it counts as constant
 
 
@@ -147,6 +148,22 @@ class Kalman(TunedDecoder):
     def _predict_part(self, part: Part, queries: Samples) -> np.ndarray:
         return self._follower(queries, part.weights)(part.model, part.chosen)
 
+    def _start_part(self, part: Part) -> PartStep:
+        model, chosen = part.model, part.chosen
+        covariances, keeps = find_gains(model, LONGEST)
+        n_outputs = len(model.mean) // (1 + bool(chosen["integral"]) + bool(chosen["derivative"]))
+        state, age = np.zeros(len(model.mean)), 0
+
+        def step(window: Samples, follows: bool) -> np.ndarray:
+            nonlocal state, age
+            Z = observe(window, part.weights, chosen["lag"], chosen["n_bins"])
+            age = min(age + 1, len(covariances) - 1) if follows else 0
+            seen = covariances[age] @ ((Z - model.center) @ model.gain.T)[0]
+            state = keeps[age] @ state + seen if follows else seen
+            return (state + model.mean)[None, :n_outputs]
+
+        return step
+
     def _estimator(self, train: Samples, targets: np.ndarray, weights: Any) -> Callable[..., StateSpace]:
         """Return a function of the parameters that fits the model, and fits nothing twice."""
         order, follows = self._in_time(train)
@@ -248,9 +265,14 @@ def run_filter(model: StateSpace, evidence: np.ndarray, follows: np.ndarray) -> 
     are found first, for the longest stretch. They soon stay as they are.
     """
     longest = np.diff(np.flatnonzero(np.append(~follows, True))).max(initial=1)
-    space = np.empty((longest, *model.prior.shape))
-    covariances = space[: settle(model.transition, model.drift, model.information, model.prior, SETTLED, space)]
-    keeps = (np.eye(len(model.prior)) - covariances @ model.information) @ model.transition
+    covariances, keeps = find_gains(model, longest)
     states = np.empty_like(evidence)
     follow(keeps, covariances, evidence, follows, states)
     return states
+
+
+def find_gains(model: StateSpace, longest: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return how sure the filter is after 1, 2, … rows until that settles, and what it keeps of the state before."""
+    space = np.empty((longest, *model.prior.shape))
+    covariances = space[: settle(model.transition, model.drift, model.information, model.prior, SETTLED, space)]
+    return covariances, (np.eye(len(model.prior)) - covariances @ model.information) @ model.transition

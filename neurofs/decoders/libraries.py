@@ -282,7 +282,7 @@ class MLP(TunedDecoder):
         X = weigh(train, weights)
         for _ in range(best[2]):
             _train_once(model, X, targets)
-        layers = Layers(list(model.coefs_), list(model.intercepts_))
+        layers = Layers(*([part.astype(np.float64) for part in parts] for parts in (model.coefs_, model.intercepts_)))
         return Part(weights, layers, {"penalty": best[1], "epochs": best[2]})
 
     def _new(self, penalty: float) -> MLPRegressor:

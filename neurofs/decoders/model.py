@@ -76,8 +76,7 @@ class Model:
         counts = self.take_channels(tensor["counts"].values, order, missing)
         rows = np.flatnonzero(tensor["valid"].values)
         samples = Samples.from_counts(counts, self.head.binning.n_lags, rows - tensor.attrs["first_lag"])
-        with one_thread():
-            predicted, sd = self.predict_samples(samples)
+        predicted, sd = self._predict_checked(samples)
         return self._label(tensor, rows, predicted, sd, describe_match(self.channels, order, tensor, missing))
 
     def take_channels(self, counts: np.ndarray, order: np.ndarray, missing: Missing) -> np.ndarray:
@@ -87,6 +86,17 @@ class Model:
             mean = np.array([channel.mean for channel in self.head.channels], np.float32)
             taken[:, order < 0] = mean[order < 0]
         return np.ascontiguousarray(taken)
+
+    def _predict_checked(self, samples: Samples) -> tuple[np.ndarray, np.ndarray]:
+        """Return estimates and deviations, or refuse a model that finds none; one from elsewhere may be anything."""
+        try:
+            with one_thread(), np.errstate(all="ignore"):
+                predicted, sd = self.predict_samples(samples)
+        except np.linalg.LinAlgError as error:
+            raise UsageError(f"the model cannot decode: {printable(error)}; fit it again") from None
+        if not np.isfinite(predicted).all():
+            raise UsageError("the model cannot decode: its estimates are not finite; fit it again")
+        return predicted, sd
 
     def predict_samples(self, samples: Samples) -> tuple[np.ndarray, np.ndarray]:
         """Return estimates (rows, outputs) and their standard deviations, NaN where these are not known.

@@ -263,13 +263,22 @@ def _transform_counts(counts: np.ndarray, run: np.ndarray, sqrt: bool, sigma: fl
     """Apply square root and causal smoothing in place; return how many bins the smoothing reaches back."""
     if sqrt:
         np.sqrt(counts, out=counts)
-    reach = int(np.ceil(3 * sigma))
-    if reach:
-        weights = np.exp(-0.5 * (np.arange(reach + 1) / sigma) ** 2)
+    weights = smoothing_weights(sigma)
+    if len(weights) > 1:
         cuts = np.flatnonzero(np.diff(run)) + 1
         for part in np.split(counts, cuts):
             part[:] = _smooth(part, weights)
-    return reach
+    return len(weights) - 1
+
+
+def smoothing_weights(sigma: float) -> np.ndarray:
+    """Return the weights of a bin and of those before it, a half Gaussian of so many bins.
+
+    >>> smoothing_weights(0.0), smoothing_weights(1.0).round(2)
+    (array([1.]), array([1.  , 0.61, 0.14, 0.01]))
+    """
+    reach = int(np.ceil(3 * sigma))
+    return np.exp(-0.5 * (np.arange(reach + 1) / (sigma or 1.0)) ** 2)
 
 
 def _smooth(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:

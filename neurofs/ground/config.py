@@ -18,6 +18,7 @@ import tomli_w
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from neurofs.ground.errors import InputError, UsageError, printable, quoted
+from neurofs.ground.system import find_path
 
 
 def split_names(text: str) -> tuple[str, ...]:
@@ -79,6 +80,8 @@ Texts = Annotated[tuple[str, ...], BeforeValidator(_make_texts)]
 """Texts that are read later, such as expressions, in which commas have a meaning."""
 
 Numbers = Annotated[tuple[int, ...], BeforeValidator(_split_numbers)]
+
+WINDOWS_PATH = "Write paths of Windows in single quotes ('C:\\data\\m1.nwb'), or with / between folders."
 
 RENAMED = {"decoder": "decoders"}
 """Keys of earlier versions, and what they are called now."""
@@ -282,7 +285,8 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(path.name, f"{what} in TOML", error, "Correct the file.") from None
+        remedy = WINDOWS_PATH if "\\" in str(error) or "hex value" in str(error) else "Correct the file."
+        raise InputError(path.name, f"{what} in TOML", error, remedy) from None
     except OSError as error:
         raise InputError(path, f"{what} in TOML", error.strerror, "Check the path.") from None
 
@@ -293,9 +297,9 @@ def read_session_file(path: str | Path) -> tuple[Path, RunOptions]:
     options = make_options(RunOptions, read_toml(path, "a session file"), printable(path.name))
     if options.file is None:
         raise InputError(path.name, "the key file, naming the data", "no such key", 'Add file = "…".')
-    data = path.parent / options.file
+    data = find_path(path.parent, options.file)
     if options.behavior_file is not None:
-        options = options.model_copy(update={"behavior_file": str(path.parent / options.behavior_file)})
+        options = options.model_copy(update={"behavior_file": str(find_path(path.parent, options.behavior_file))})
     return data, options
 
 

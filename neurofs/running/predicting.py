@@ -15,6 +15,7 @@ import xarray as xr
 from neurofs.comparison.other_day import SessionScore, find_truth, score_session
 from neurofs.comparison.wording import SCORE_NAMES, format_estimate, format_percent
 from neurofs.decoders.model import Missing, Model
+from neurofs.ground.csv_tables import render_csv
 from neurofs.ground.errors import NeurofsError, UsageError, printable
 from neurofs.ground.files import make_folder, prepare_place, write_atomically
 from neurofs.recordings.recording import Recording, Series
@@ -107,7 +108,7 @@ def _name_classes(values: np.ndarray, classes: list[str]) -> list[str]:
 
 
 def _write_csv(found: xr.Dataset, path: Path) -> None:
-    write_atomically(path, tabulate(found).to_csv(index=False, lineterminator="\n"))
+    write_atomically(path, render_csv(tabulate(found)))
 
 
 def _write_netcdf(found: xr.Dataset, path: Path) -> None:

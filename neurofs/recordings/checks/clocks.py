@@ -82,7 +82,7 @@ def _check_overlap(where: str, time: np.ndarray, extent: tuple[float, float], wi
     if together == 0:
         why = unit or "both must keep one clock, in seconds"
         yield Remark(f"{where}: none of it lies in the observed span; {spans}: {why}", serious=True)
-    elif width and _is_multiple(span, own):
+    elif width and _is_multiple(span, own) and abs(first - start) < 0.02 * span:
         right = f"with bins of {width * own / span:.3g} s instead of {width:g} s they would agree"
         yield Remark(f"{where}: {spans}: {right}. Say --counts-bin-width", serious=True)
     elif unit:
@@ -108,7 +108,7 @@ def _guess_unit(span: float, own: float) -> str:
     spikes, behavior = name_factor(span / own), name_factor(own / span)
     if spikes:
         return f"are spike times in {spikes}? Then say --time-unit"
-    return f"are the times of behavior in {behavior}? Then say --behavior-rate" if behavior else ""
+    return f"are the times of behavior in {behavior}? Correct them, or say --behavior-rate" if behavior else ""
 
 
 def _check_steps(where: str, time: np.ndarray, extent: tuple[float, float]) -> Iterator[Remark]:
@@ -120,9 +120,9 @@ def _check_steps(where: str, time: np.ndarray, extent: tuple[float, float]) -> I
     if (steps == 1.0).all() and (time == np.rint(time)).all():
         longer = time[-1] - time[0] > 1.5 * (extent[1] - extent[0])
         text = f"{where}: one sample per second, at whole seconds: are these numbers of frames?"
-        yield Remark(f"{text} Then say --behavior-rate HZ", serious=bool(longer))
+        yield Remark(f"{text} Correct them, or say --behavior-rate", serious=bool(longer))
     elif rate < SLOWEST:
-        yield Remark(f"{where}: only {rate:.2g} samples per second; what lies between them is interpolated")
+        yield Remark(f"{where}: sampled at only {rate:.2g} Hz; what lies between samples is interpolated")
 
 
 def _check_velocities(r: Recording) -> Iterator[Remark]:

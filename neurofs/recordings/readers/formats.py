@@ -53,13 +53,18 @@ TABLE = (
         (".mat",),
         "MATLAB, all versions",
         "matlab",
-        "matrices, cells, structs, one struct per trial",
-        "stevenson2011_m1.mat",
+        "matrices, cells, structs, one struct per trial; `*.spikes.cellinfo.mat` of CellExplorer and buzcode",
+        "stevenson2011_m1.mat, both layouts of CellExplorer",
         "no objects, tables or function handles",
     ),
     Format((".npz",), "NumPy archive", "npz", "counts or spike times, behavior, trials", "chewie_20131003_m1.npz"),
     Format((".h5", ".hdf5"), "HDF5", "hdf5", "the same, in data sets of any layout"),
-    Format((".csv",), "CSV", "csv_pairs", "pairs of tables: spikes (or counts) and behavior"),
+    Format(
+        (".csv",),
+        "CSV",
+        "csv_pairs",
+        "pairs of tables: spikes (or counts) and behavior; trials and what is known of channels in two more",
+    ),
     Format(
         ("spike_times.npy",),
         "Kilosort or phy folder",
@@ -69,14 +74,30 @@ TABLE = (
         "behavior is in a file of its own",
         is_folder=True,
     ),
+    Format(
+        (".nse", ".nst", ".ntt"),
+        "Neuralynx spikes",
+        "neuralynx",
+        "spike times of each unit, on the clock of the recording; a tetrode is one electrode",
+        "STet3a.nse, TT1.ntt",
+        "behavior is in a file of its own; waveforms of 32 samples",
+    ),
+    Format(
+        ("*.nse", "*.nst", "*.ntt"),
+        "Neuralynx folder",
+        "neuralynx",
+        "the spikes of all its files",
+        "STet3a.nse and TT1.ntt in one folder",
+        is_folder=True,
+    ),
     *(
         Format(files, about, "neo_files", "spike trains, slow signals, events, epochs", tested, limits, "neurofs[neo]")
         for files, about, tested, limits in (
             ((".nev",), "Blackrock events", "file_spec_3_0.nev, l101210-001.nev", ""),
             ((".plx",), "Plexon", "File_plexon_1.plx", ""),
             ((".pl2",), "Plexon 2", "no file", ""),
-            ((".nex",), "NeuroExplorer", "File_neuroexplorer_1.nex", ""),
-            ((".smr",), "Spike2", "File_spike2_1.smr", ""),
+            ((".nex",), "NeuroExplorer", "File_neuroexplorer_1.nex", "not .nex5"),
+            ((".smr",), "Spike2", "File_spike2_1.smr", "spikes kept as events: `--spikes event.NAME`"),
             ((".smrx",), "Spike2, 64 bits", "no file", ""),
             ((".rhd", ".rhs"), "Intan", "no file", ""),
             ((".nix",), "NIX", "no file", ""),
@@ -95,7 +116,7 @@ def find_folder(path: Path) -> Path:
     """Return the folder of a file that means a folder, such as the params.py of phy; else the path itself."""
     for mark, known in FOLDERS.items():
         inside = path.name in (mark, *BELONGING.get(known.module, ()))
-        if inside and path.is_file() and (path.parent / mark).is_file():
+        if inside and path.is_file() and _holds(path.parent, mark):
             return path.parent
     return path
 
@@ -104,10 +125,14 @@ BELONGING = {"phy": ("params.py", "spike_clusters.npy", "cluster_group.tsv", "cl
 """Files of a folder that people name when they mean the folder."""
 
 
+def _holds(folder: Path, mark: str) -> bool:
+    return next(folder.glob(mark), None) is not None
+
+
 def find_format(path: Path) -> Format | None:
     """Return the format of neurofs's own that a file or folder has, None if it has none."""
     if path.is_dir():
-        return next((known for mark, known in FOLDERS.items() if (path / mark).exists()), None)
+        return next((known for mark, known in FOLDERS.items() if _holds(path, mark)), None)
     return FORMATS.get(path.suffix.lower())
 
 

@@ -5,9 +5,11 @@ left out. An epoch named for trials, or the only one, gives the trials. Events b
 for `--trial-start` and `--trial-stop`.
 """
 
+import io
 import re
 import struct
 import warnings
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,10 @@ import numpy as np
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError, printable, quoted
 from neurofs.ground.files import hash_file
+from neurofs.recordings.readers.blackrock import read_labels
 from neurofs.recordings.readers.layout import interpret
+from neurofs.recordings.readers.neuralynx import MAGIC
+from neurofs.recordings.readers.nex import read_signal_times
 from neurofs.recordings.readers.sizes import Budget, count_bytes
 from neurofs.recordings.readers.variables import Variables, word
 from neurofs.recordings.recording import TICK, Recording
@@ -38,28 +43,40 @@ def read(path: Path, options: LoadOptions) -> Recording:
     notes: list[str] = []
     segments = _read_segments(path, notes)
     values: dict[str, Any] = _read_trains(segments)
+    values |= _read_labels(path, values)
     values["observed"] = np.array([_observed(segment) for segment in segments])
-    for values_of in (_read_signals, _read_events, _read_epochs):
-        values |= values_of(segments, notes)
-    chosen = {"spikes": options.spikes or "spikes"}
+    values |= _read_rest(path, segments, notes)
+    chosen = {"spikes": options.spikes or "spikes", "time_unit": options.time_unit or "s"}
     if "trials.start" in values and options.trials and options.trial_unit is None:
         chosen["trial_unit"] = "time"
     variables = Variables(values, options.model_copy(update=chosen), notes)
     return interpret(variables, path.stem, path.name, hash_file(path))
 
 
+def _read_labels(path: Path, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the labels of electrodes, one per train, if the file has them."""
+    labels = read_labels(path) if path.suffix.lower() == ".nev" and "channel_electrode" in values else {}
+    return {"channel_label": [labels.get(int(e), "") for e in values["channel_electrode"]]} if labels else {}
+
+
 def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:
     """Return the signals, events and epochs of a file by name, without its spikes, and notes on them."""
     notes: list[str] = []
-    segments = _read_segments(path, notes)
-    values: dict[str, Any] = {}
-    for values_of in (_read_signals, _read_events, _read_epochs):
-        values |= values_of(segments, notes)
-    return values, notes
+    return _read_rest(path, _read_segments(path, notes), notes), notes
+
+
+def _read_rest(path: Path, segments: list[Any], notes: list[str]) -> dict[str, Any]:
+    """Return signals, events and epochs."""
+    signals = _read_signals(segments, notes)
+    if path.suffix.lower() == ".nex":
+        times = read_signal_times(path)
+        signals |= {f"{name}_time": times[name] for name in times if name in signals}
+    return signals | _read_events(segments) | _read_epochs(segments, notes)
 
 
 def _read_segments(path: Path, notes: list[str]) -> list[Any]:
     """Return the segments of the first block, loaded except for signals that stay on disk."""
+    _refuse_neuralynx(path)
     try:
         import neo
     except ImportError:
@@ -68,11 +85,12 @@ def _read_segments(path: Path, notes: list[str]) -> list[Any]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            reader = neo.io.get_io(path)
-            lazy = bool(reader.support_lazy)
-            segments = reader.read_block(lazy=lazy).segments if lazy else reader.read_block().segments
-            for segment in segments:
-                _load_parts(segment)
+            with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):  # progress of single formats
+                reader = neo.io.get_io(path)
+                lazy = bool(reader.support_lazy)
+                segments = reader.read_block(lazy=lazy).segments if lazy else reader.read_block().segments
+                for segment in segments:
+                    _load_parts(segment)
         except (*_DAMAGE, neo.core.NeoReadWriteError) as error:
             found = str(error) or type(error).__name__
             remedy = "Get a sound copy, or check that neo knows this version of the format."
@@ -81,6 +99,15 @@ def _read_segments(path: Path, notes: list[str]) -> list[Any]:
     if not segments:
         raise InputError("content", "a recording", "none", "Check the file.")
     return segments
+
+
+def _refuse_neuralynx(path: Path) -> None:
+    """Refuse events of Neuralynx, which have the ending of Blackrock's."""
+    with path.open("rb") as stream:
+        is_neuralynx = stream.read(len(MAGIC)) == MAGIC
+    if is_neuralynx:
+        remedy = "Name the .nse, .nst or .ntt files of the recording, or their folder."
+        raise InputError("content", "spikes of Blackrock", "events of Neuralynx, which hold no spikes", remedy)
 
 
 def _load_parts(segment: Any) -> None:
@@ -168,12 +195,13 @@ def _read_signals(segments: list[Any], notes: list[str]) -> dict[str, Any]:
     return values
 
 
-def _read_events(segments: list[Any], notes: list[str]) -> dict[str, Any]:
+def _read_events(segments: list[Any]) -> dict[str, Any]:
+    names = _make_unique([str(event.name or i) for i, event in enumerate(segments[0].events)])
     values: dict[str, Any] = {}
-    for i, event in enumerate(segments[0].events):
+    for i, name in enumerate(names):
         times = np.concatenate([_seconds(s.events[i].times) for s in segments if i < len(s.events)])
         if len(times):
-            values[f"event.{event.name or i}"] = times
+            values[f"event.{name}"] = times
     return values
 
 
