@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from neurofs.commands.main import main
 from neurofs.features.tensor import build_tensor
 from neurofs.ground.errors import InputError
+from neurofs.recordings.checks import find_remarks
 from neurofs.recordings.readers import load
 
 pytestmark = pytest.mark.shared_data
@@ -113,7 +114,13 @@ FILES = {
 }
 """How each is read without neurofs, and how many channels and spikes it has."""
 
-OPTIONS = {"phy": {"sampling_rate": 30000}}
+OPTIONS = {
+    "phy": {"sampling_rate": 30000},
+    "blackrock/file_spec_3_0.nev": {"unsorted": True},
+    "blackrock/l101210-001.nev": {"unsorted": True},
+    "spike2/File_spike2_1.smr": {"unsorted": True},
+}
+"""What must be said to get every spike."""
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -148,11 +155,18 @@ def check_tensor(path, tmp_path, expected, options):
 
 @pytest.mark.parametrize("name", FILES)
 def test_inspect_of_a_real_file(formats, name):
-    rate = ["--sampling-rate", "30000"] if name == "phy" else []
-    found = CliRunner().invoke(main, ["inspect", str(formats / name), "--json", *rate])
+    options = ["--unsorted"] * OPTIONS.get(name, {}).get("unsorted", False)
+    options += ["--sampling-rate", "30000"] if name == "phy" else []
+    found = CliRunner().invoke(main, ["inspect", str(formats / name), "--json", *options])
     assert found.exit_code == 0, found.output
     assert json.loads(found.stdout)["channels"]["n_spikes"] == FILES[name][2]
     assert found.stderr == ""
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_real_file_raises_no_false_alarm(formats, name):
+    options = {"sampling_rate": 30000} if name == "phy" else {}
+    assert not [remark for remark in find_remarks(load(formats / name, **options)) if remark.serious]
 
 
 def test_no_real_file_is_forgotten(formats):
