@@ -12,7 +12,14 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
-from neurofs.ground.config import LoadOptions, given_options, make_options, read_session_file, select_options
+from neurofs.ground.config import (
+    LoadOptions,
+    given_options,
+    make_options,
+    read_session_file,
+    refuse_options,
+    select_options,
+)
 from neurofs.ground.errors import MAX_MESSAGE, InputError, UsageError, printable
 from neurofs.ground.files import hash_file, hash_files
 from neurofs.ground.plugins import BROKEN, find_plugins, name_package
@@ -29,23 +36,34 @@ PLUGINS = "neurofs.readers"
 Reader = Callable[[Path, LoadOptions], Recording]
 
 
-def load(path: str | Path, options: LoadOptions | None = None, **keys: Any) -> Recording:
-    """Return the recording in a data file, or in the one that a session file (`*.toml`) describes.
+def load(source: Any, options: LoadOptions | None = None, **keys: Any) -> Recording:
+    """Return the recording in a file or folder, in what a session file (`*.toml`) describes, or in an object.
 
     Parameters
     ----------
-    path : str or Path
+    source : str, Path or object
+        Objects are those of pynapple, SpikeInterface, Neo, pynwb, pandas and xarray (`readers.objects`).
     options : LoadOptions, optional
         Where things are in the file, where it does not tell by itself, and which part of the session is used.
     **keys
-        The same as keywords, e.g. ``counts_bin_width=0.05``; they win over `options` and the session file.
+        The same as keywords, e.g. ``counts_bin_width=0.05``; they win over `options` and the session file. With an
+        object, `behavior` is a mapping of names to objects, `trials` a table, `observed` pairs of start and stop.
 
     Raises
     ------
     InputError
         One line that begins with the name of the file.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> spikes = pd.DataFrame({"time": [0.1, 0.2, 0.9], "channel": ["a", "b", "a"]})
+    >>> load(spikes, behavior={"speed": pd.Series([1.0, 2.0], index=[0.0, 0.5])}).rates.round(2)
+    array([2.5 , 1.25])
     """
-    path = find_folder(Path(path))
+    if not isinstance(source, str | Path):
+        return _load_object(source, options, keys)
+    path = find_folder(Path(source))
     _check_exists(path)
     values = {} if options is None else given_options(options)
     if path.suffix.lower() == ".toml":
@@ -64,6 +82,22 @@ def load(path: str | Path, options: LoadOptions | None = None, **keys: Any) -> R
     if not recording.source_hash:
         recording = recording.with_source(path.name, hash_file(path))
     recording = leave_out_noise(recording, options)
+    if options.behavior_file is not None:
+        recording = _join(recording, Path(options.behavior_file), without_part(options))
+    return choose_part(recording, options)
+
+
+def _load_object(source: Any, options: LoadOptions | None, keys: dict[str, Any]) -> Recording:
+    from neurofs.recordings.readers.objects import OPTIONS, read_object
+
+    others = {name: keys.pop(name, None) for name in ("behavior", "observed")}
+    others["trials"] = (
+        keys.pop("trials") if not isinstance(keys.get("trials", True), bool | str | list | tuple) else None
+    )
+    values = {} if options is None else given_options(options)
+    options = make_options(LoadOptions, values | keys, "load")
+    refuse_options(options, OPTIONS, "objects in memory")
+    recording = leave_out_noise(read_object(source, without_part(options), **others), options)
     if options.behavior_file is not None:
         recording = _join(recording, Path(options.behavior_file), without_part(options))
     return choose_part(recording, options)

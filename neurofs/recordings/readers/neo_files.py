@@ -37,28 +37,39 @@ def read(path: Path, options: LoadOptions) -> Recording:
     """Return the recording in a file that neo can read."""
     notes: list[str] = []
     segments = _read_segments(path, notes)
+    times = read_signal_times(path) if path.suffix.lower() == ".nex" else {}
+    variables = _arrange(segments, options, notes, times)
+    return interpret(variables, path.stem, path.name, hash_file(path))
+
+
+def read_segments(segments: list[Any], options: LoadOptions, name: str) -> Recording:
+    """Return the recording in segments that are in memory, one after the other on one clock."""
+    for segment in segments:
+        _load_parts(segment)
+    return interpret(_arrange(segments, options, [], {}), name)
+
+
+def _arrange(segments: list[Any], options: LoadOptions, notes: list[str], times: dict[str, np.ndarray]) -> Variables:
     values: dict[str, Any] = _read_trains(segments)
     values["observed"] = np.array([_observed(segment) for segment in segments])
-    values |= _read_rest(path, segments, notes)
+    values |= _read_rest(segments, notes, times)
     chosen = {"spikes": options.spikes or "spikes", "time_unit": options.time_unit or "s"}
     if "trials.start" in values and options.trials and options.trial_unit is None:
         chosen["trial_unit"] = "time"
-    variables = Variables(values, options.model_copy(update=chosen), notes)
-    return interpret(variables, path.stem, path.name, hash_file(path))
+    return Variables(values, options.model_copy(update=chosen), notes)
 
 
 def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:
     """Return the signals, events and epochs of a file by name, without its spikes, and notes on them."""
     notes: list[str] = []
-    return _read_rest(path, _read_segments(path, notes), notes), notes
+    times = read_signal_times(path) if path.suffix.lower() == ".nex" else {}
+    return _read_rest(_read_segments(path, notes), notes, times), notes
 
 
-def _read_rest(path: Path, segments: list[Any], notes: list[str]) -> dict[str, Any]:
-    """Return signals, events and epochs."""
+def _read_rest(segments: list[Any], notes: list[str], times: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Return signals, with other `times` than Neo's where these are known, events and epochs."""
     signals = _read_signals(segments, notes)
-    if path.suffix.lower() == ".nex":
-        times = read_signal_times(path)
-        signals |= {f"{name}_time": times[name] for name in times if name in signals}
+    signals |= {f"{name}_time": times[name] for name in times if name in signals}
     return signals | _read_events(segments) | _read_epochs(segments, notes)
 
 

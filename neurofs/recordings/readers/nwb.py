@@ -45,45 +45,48 @@ DAMAGED = "The file is damaged; write it again."
 
 def read(path: Path, options: LoadOptions) -> Recording:
     """Read an NWB file."""
-    refuse_options(options, OPTIONS, "NWB files")
     with open_h5(path) as file:
-        _check_version(file, path.name)
-        notes: list[str] = []
-        units = _get_units(file, path.name)
-        seconds = seconds_per_unit(options.time_unit, options.sampling_rate)
-        spikes = _read_spikes(units, seconds, options.sort_spikes, notes)
-        channels = _read_channels(file, units, len(spikes))
-        kept = find_kept(channels["name"], options.exclude_channels)
-        channels = channels.iloc[kept].reset_index(drop=True)
-        observed = _read_observed(units, channels, kept, notes)
-        behavior = _read_behavior(file, options, notes)
-        trials = _read_trials(file) if options.trials else None
-        return Recording(
-            name=options.name or path.stem,
-            spikes=[spikes[i] for i in kept],
-            behavior=behavior,
-            trials=trials,
-            channels=channels,
-            observed=observed,
-            source=path.name,
-            source_hash=hash_file(path),
-            notes=notes,
-        )
+        return read_open(file, path.stem, options, path.name, hash_file(path))
 
 
-def _check_version(file: h5py.File, name: str) -> None:
+def read_open(file: h5py.File, name: str, options: LoadOptions, source: str = "", source_hash: str = "") -> Recording:
+    """Read an NWB file that is open; `name` is that of a session without one."""
+    refuse_options(options, OPTIONS, "NWB files")
+    _check_version(file)
+    notes: list[str] = []
+    units = _get_units(file)
+    seconds = seconds_per_unit(options.time_unit, options.sampling_rate)
+    spikes = _read_spikes(units, seconds, options.sort_spikes, notes)
+    channels = _read_channels(file, units, len(spikes))
+    kept = find_kept(channels["name"], options.exclude_channels)
+    channels = channels.iloc[kept].reset_index(drop=True)
+    observed = _read_observed(units, channels, kept, notes)
+    return Recording(
+        name=options.name or name,
+        spikes=[spikes[i] for i in kept],
+        behavior=_read_behavior(file, options, notes),
+        trials=_read_trials(file) if options.trials else None,
+        channels=channels,
+        observed=observed,
+        source=source,
+        source_hash=source_hash,
+        notes=notes,
+    )
+
+
+def _check_version(file: h5py.File) -> None:
     version = as_text(file.attrs.get("nwb_version", ""))
     if not version:
         remedy = "If it is plain HDF5, give it the ending .h5."
-        raise InputError(name, "an NWB 2 file", "HDF5 without nwb_version", remedy)
+        raise InputError("content", "an NWB 2 file", "HDF5 without nwb_version", remedy)
     if version.startswith(("1", "NWB-1")):
-        raise InputError(name, "an NWB 2 file", f"version {version}", "Convert it to NWB 2 first.")
+        raise InputError("content", "an NWB 2 file", f"version {version}", "Convert it to NWB 2 first.")
 
 
-def _get_units(file: h5py.File, name: str) -> h5py.Group:
+def _get_units(file: h5py.File) -> h5py.Group:
     units = get_child(file, "units")
     if not isinstance(units, h5py.Group):
-        raise InputError(f"{name}: /units", "a table of units", "none", "The file has no sorted spikes.")
+        raise InputError("/units", "a table of units", "none", "The file has no sorted spikes.")
     return units
 
 
@@ -248,7 +251,7 @@ def read_behavior_and_trials(
 ) -> tuple[dict[str, Series], pd.DataFrame | None]:
     """Return the behavior and the trials of a file that may have no units."""
     with open_h5(path) as file:
-        _check_version(file, path.name)
+        _check_version(file)
         return _read_behavior(file, options, notes), _read_trials(file) if options.trials else None
 
 
