@@ -61,6 +61,7 @@ def _run_league(recordings: tuple[str, ...], rows: tuple[str, ...], jobs: int | 
 
     from neurofs.experiments.bench.league import run_league
     from neurofs.experiments.bench.league_table import league_rows, render_league
+    from neurofs.ground.csv_tables import render_csv
     from neurofs.ground.files import prepare_place, write_atomically
     from neurofs.running.executors import count_jobs
 
@@ -68,7 +69,7 @@ def _run_league(recordings: tuple[str, ...], rows: tuple[str, ...], jobs: int | 
     start, output, n_jobs = time.perf_counter(), current_output(), count_jobs(jobs)
     scores = run_league(recordings or None, rows or None, n_jobs=n_jobs, report=output.tell)
     if out is not None:
-        write_atomically(out, scores.to_csv(index=False))
+        write_atomically(out, render_csv(scores))
     if not output.as_json:
         click.echo(
             f"{render_league(scores)}\n{time.perf_counter() - start:.0f} s by the clock with {n_jobs} at a time\n"

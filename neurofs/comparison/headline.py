@@ -68,7 +68,7 @@ def tell_channels(tests: ChannelTests | None) -> Iterator[str]:
         tests.n_adds, f"; {tests.n_adds} add something that no other has"
     )
     text = f"{tests.n_tuned} of {n} channels {'is' if tests.n_tuned == 1 else 'are'} tuned ({rate}){adds}"
-    best = sorted((one for one in tests.channels if one.tuned), key=lambda one: -one.r2)[:MOST_TUNED]
+    best = tests.most_tuned[:MOST_TUNED]
     names = f" Most strongly tuned: {', '.join(printable(one.channel) for one in best)}." if len(best) > 1 else ""
     yield f"{text}{tell_lags(tests)}.{names}"
 
@@ -91,9 +91,10 @@ def _describe_main(summary: Findings) -> str:
         field = format_estimate(main.in_field, *((3, 2) if summary.session.classes else (1, 1)))
         outputs += f", {'accuracy per trial' if summary.session.classes else 'mean error in degrees'} {field}"
     n_features = summary.session.n_channels * summary.session.n_lags
-    used = f"{main.n.median} of {n_features}" if main.n.median < n_features else f"all {n_features}"
+    used = f"{main.n.median:,} of {n_features:,}" if main.n.median < n_features else f"all {n_features:,}"
     auto = ", the decoder chosen on training data," if split_method(main.method)[1] == "auto" else ""
-    return f"{name_method(main.method)}{auto} decodes {outputs}, from {used} features."
+    name = name_method(main.method)
+    return f"{name[0].upper()}{name[1:]}{auto} decodes {outputs}, from {used} features."
 
 
 def _compare_with_rival(summary: Findings, rival: Number) -> str:
@@ -170,13 +171,13 @@ def render_summary(summary: Summary) -> str:
     """Return the table of methods, one row each, and the headline, as text."""
     columns = _list_columns(summary)
     titles = [title for title, _ in columns]
-    header = ["method", "n", *titles, "loses", "p (Holm)"]
+    header = ["method", "n", *titles, "folds lost", "p (Holm)"]
     tests = summary.tests_by_method
     rows = [
         [
             name_method(m.method),
             str(m.n.median),
-            *(_cell(name, m.pooled.of(name)) for _, name in columns),
+            *(_cell(name, m.pooled.of(name), name == summary.score) for _, name in columns),
             *_test_cells(tests.get(m.method)),
         ]
         for m in summary.methods
@@ -186,15 +187,15 @@ def render_summary(summary: Summary) -> str:
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in (header, *rows)
     ]
-    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:], "", *summary.headline.sentences])
+    key = f"n: features used; in brackets: 95 % interval; folds lost and p: against {name_method(summary.main)}"
+    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:], key, "", *summary.headline.sentences])
 
 
-def _cell(name: str, estimate: Estimate) -> str:
+def _cell(name: str, estimate: Estimate, with_interval: bool) -> str:
     """Return an estimate; an error may be of any size, so that three of its digits are shown."""
-    if name != "mse" or estimate.mean is None:
+    if with_interval or estimate.mean is None:
         return format_estimate(estimate)
-    ends = "" if estimate.low is None else f" ({estimate.low:.2g} to {estimate.high:.2g})"
-    return f"{estimate.mean:.3g}{ends}"
+    return f"{estimate.mean:.3g}" if name == "mse" else format_number(estimate.mean)
 
 
 def _list_columns(summary: Summary) -> list[tuple[str, str]]:

@@ -14,15 +14,15 @@ from neurofs.ground.works import WORKS
 
 @dataclass(frozen=True, eq=False)
 class Bend:
-    """A polynomial of one output, and the range that it was fitted on."""
+    """The coefficients of a polynomial of one output, highest power first, and the range that it was fitted on."""
 
-    polynomial: np.poly1d
+    coefficients: np.ndarray
     low: float
     high: float
 
     def __call__(self, straight: np.ndarray) -> np.ndarray:
         """Bend linear predictions."""
-        return self.polynomial(np.clip(straight, self.low, self.high))
+        return np.polyval(self.coefficients, np.clip(straight, self.low, self.high))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,5 +121,5 @@ class WienerCascade(Ridge):
 def _cubic(fitted: np.ndarray, target: np.ndarray) -> Bend:
     """Return the cubic that maps linear predictions to the target."""
     low, high = float(fitted.min()), float(fitted.max())
-    coefficients = np.polyfit(fitted, target, 3) if low < high else [target.mean()]
-    return Bend(np.poly1d(coefficients), low, high)
+    coefficients = np.polyfit(fitted, target, 3) if low < high else target.mean(keepdims=True)
+    return Bend(coefficients, low, high)

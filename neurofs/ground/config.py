@@ -18,6 +18,7 @@ import tomli_w
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from neurofs.ground.errors import InputError, UsageError, printable, quoted
+from neurofs.ground.system import find_path
 
 
 def split_names(text: str) -> tuple[str, ...]:
@@ -80,6 +81,8 @@ Texts = Annotated[tuple[str, ...], BeforeValidator(_make_texts)]
 
 Numbers = Annotated[tuple[int, ...], BeforeValidator(_split_numbers)]
 
+WINDOWS_PATH = "Write paths of Windows in single quotes ('C:\\data\\m1.nwb'), or with / between folders."
+
 RENAMED = {"decoder": "decoders"}
 """Keys of earlier versions, and what they are called now."""
 
@@ -105,7 +108,9 @@ class LoadOptions(Options):
     orientation: Literal["time-by-channel", "channel-by-time"] | None = Field(
         None, description="Which way the counts and the behavior are stored."
     )
-    counts_unit: Literal["count", "Hz"] = Field("count", description="Counts per bin, or rates in spikes per second.")
+    counts_unit: Literal["count", "Hz"] | None = Field(
+        None, description="Counts per bin, or rates in spikes per second; found out from the numbers by default."
+    )
     counts_bin_width: float | None = Field(None, gt=0, description="Bin width of stored counts, in seconds.")
     time: str | None = Field(
         None, description="Variable with the time of each bin or behavior sample; none numbers the bins."
@@ -134,6 +139,9 @@ class LoadOptions(Options):
     channels: Texts = Field(
         (), description="Only these channels: names, or an expression such as 'rate > 0.5'; all by default."
     )
+    unsorted: bool = Field(
+        False, description="Keep noise, and unsorted channels beside sorted ones, which are left out by default."
+    )
     exclude_channels: Names = Field((), description="Channels to leave out, by name.")
     from_time: float | None = Field(
         None, description="Only what was recorded from this time on, in seconds; from the beginning by default."
@@ -160,9 +168,7 @@ class TensorOptions(Options):
     lead: float = Field(0.0, ge=-3600, le=3600, description="Predict this many seconds ahead (negative: behind).")
     step: float | None = Field(None, ge=1e-6, description="Seconds between samples; one bin by default.")
     sqrt: bool = Field(False, description="Take the square root of counts.")
-    smooth: float = Field(
-        0.0, ge=0, le=60, description="SD of causal Gaussian smoothing of counts, in seconds."
-    )
+    smooth: float = Field(0.0, ge=0, le=60, description="SD of causal Gaussian smoothing of counts, in seconds.")
     period: tuple[str, str] | None = Field(
         None, description="Two trial columns between which targets are taken, e.g. move_onset stop."
     )
@@ -279,7 +285,8 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(path.name, f"{what} in TOML", error, "Correct the file.") from None
+        remedy = WINDOWS_PATH if "\\" in str(error) or "hex value" in str(error) else "Correct the file."
+        raise InputError(path.name, f"{what} in TOML", error, remedy) from None
     except OSError as error:
         raise InputError(path, f"{what} in TOML", error.strerror, "Check the path.") from None
 
@@ -290,9 +297,9 @@ def read_session_file(path: str | Path) -> tuple[Path, RunOptions]:
     options = make_options(RunOptions, read_toml(path, "a session file"), printable(path.name))
     if options.file is None:
         raise InputError(path.name, "the key file, naming the data", "no such key", 'Add file = "…".')
-    data = path.parent / options.file
+    data = find_path(path.parent, options.file)
     if options.behavior_file is not None:
-        options = options.model_copy(update={"behavior_file": str(path.parent / options.behavior_file)})
+        options = options.model_copy(update={"behavior_file": str(find_path(path.parent, options.behavior_file))})
     return data, options
 
 

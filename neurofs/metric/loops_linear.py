@@ -1,13 +1,13 @@
 """Compiled loops of local-linear regression: neighbors and their weights in, estimates out.
 
 Words and indices as in `metric.loops_neighbors`. Nothing is imported from there, because numba's cache does not
-see changes in other files. Parallel loops write only their own row.
+see changes in other files.
 """
 
 # mypy: disallow-untyped-defs=False
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 
 @njit(cache=True)
@@ -98,11 +98,11 @@ def _local_linear_row(S, index, p, Y, ridge, out):
     _local_linear_one(S, p, g, ridge, out)
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
 def local_linear(flat, starts, w2, q_flat, q_starts, index, count, p, Y, ridge, out):
     """Local-linear estimate on the neighbors of every query, as many as have weights p; NaN without any."""
     n = w2.shape[0]
-    for i in prange(index.shape[0]):
+    for i in range(index.shape[0]):
         size = min(count[i], p.shape[1])
         out[i] = np.nan
         if size > 0:
@@ -112,10 +112,10 @@ def local_linear(flat, starts, w2, q_flat, q_starts, index, count, p, Y, ridge, 
             _local_linear_row(S, index[i], p[i, :size], Y, ridge, out[i])
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
 def local_linear_from_table(pairwise, index, distance, count, p, Y, ridge, out):
     """Do the same as `local_linear` from the squared distances among the training rows, cheaper by far."""
-    for i in prange(index.shape[0]):
+    for i in range(index.shape[0]):
         size = min(count[i], p.shape[1])
         out[i] = np.nan
         if size > 0:

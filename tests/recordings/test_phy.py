@@ -37,7 +37,7 @@ def test_clusters_become_channels_and_noise_is_left_out(tmp_path):
     assert [s.tolist() for s in recording.spikes] == [[0.01, 0.1], [0.001, 0.02, 0.2]]
     assert (recording.name, recording.source) == ("sorted", "sorted")
     assert recording.span == (0.001, 0.200000001)
-    assert any("1 of 3 labeled noise left out" in note for note in recording.notes)
+    assert any("1 noise channel is left out; --unsorted keeps it" in note for note in recording.notes)
     assert any("30000 per second of params.py" in note for note in recording.notes)
     assert load(folder, channels="quality == 'noise'").channels["name"].tolist() == ["9"]
     assert load(folder, channels="9,2").channels["name"].tolist() == ["2", "9"]

@@ -3,8 +3,9 @@
 import pytest
 
 from neurofs.comparison.problem import Task
-from neurofs.running.batch.plan import FINISH, OVERHEAD, estimate_seconds, render_plan
+from neurofs.running.batch.plan import estimate_seconds, render_plan
 from neurofs.running.batch.session import Outline
+from neurofs.running.pace import FINISH, OVERHEAD
 
 
 def estimate(method="corrcoef", n_tasks=10, n_train=1000, n_features=640, **about):

@@ -21,12 +21,11 @@ from neurofs.ground.config import (
     select_options,
 )
 from neurofs.ground.errors import MAX_MESSAGE, InputError, UsageError, printable
-from neurofs.ground.files import hash_file, hash_files
+from neurofs.ground.files import find_address, hash_file, hash_files
 from neurofs.ground.plugins import BROKEN, find_plugins, name_package
 from neurofs.recordings.choose import choose_part, without_part
 from neurofs.recordings.readers.behavior_files import add_behavior, leave_to_behavior_file
 from neurofs.recordings.readers.formats import FOLDERS, FORMATS, TABLE, Format, find_folder, find_format
-from neurofs.recordings.readers.noise import leave_out_noise
 from neurofs.recordings.recording import InvalidRecording, Recording
 
 __all__ = ["FORMATS", "Format", "hash_input", "list_formats", "load"]
@@ -63,16 +62,16 @@ def load(source: Any, options: LoadOptions | None = None, **keys: Any) -> Record
     """
     if not isinstance(source, str | Path):
         return _load_object(source, options, keys)
-    path = find_folder(Path(source))
-    _check_exists(path)
     values = {} if options is None else given_options(options)
-    if path.suffix.lower() == ".toml":
-        path, session = read_session_file(path)
-        path = find_folder(path)
+    if is_session_file(source):
+        _check_exists(Path(source))
+        source, session = read_session_file(source)
         values = given_options(select_options(LoadOptions, session)) | values
-        _check_exists(path)
+    path, address = find_folder(Path(source)), find_address(source)
     options = make_options(LoadOptions, values | keys, printable(path.name))
-    read = _find_reader(path)
+    if address is None:
+        _check_exists(path)
+    read = _find_reader(path) if address is None else _read_remote
     try:
         recording = read(path, leave_to_behavior_file(without_part(options)))
     except InvalidRecording as error:
@@ -81,10 +80,20 @@ def load(source: Any, options: LoadOptions | None = None, **keys: Any) -> Record
         raise _within(error, path) from None
     if not recording.source_hash:
         recording = recording.with_source(path.name, hash_file(path))
-    recording = leave_out_noise(recording, options)
     if options.behavior_file is not None:
         recording = _join(recording, Path(options.behavior_file), without_part(options))
     return choose_part(recording, options)
+
+
+def is_session_file(source: str | Path) -> bool:
+    """Tell whether a source is a session file, which names the data."""
+    return str(source).lower().endswith(".toml") and find_address(source) is None
+
+
+def _read_remote(path: Path, options: LoadOptions) -> Recording:
+    from neurofs.recordings.readers import remote
+
+    return remote.read(str(find_address(path)), options)
 
 
 def _load_object(source: Any, options: LoadOptions | None, keys: dict[str, Any]) -> Recording:
@@ -97,7 +106,7 @@ def _load_object(source: Any, options: LoadOptions | None, keys: dict[str, Any])
     values = {} if options is None else given_options(options)
     options = make_options(LoadOptions, values | keys, "load")
     refuse_options(options, OPTIONS, "objects in memory")
-    recording = leave_out_noise(read_object(source, without_part(options), **others), options)
+    recording = read_object(source, without_part(options), **others)
     if options.behavior_file is not None:
         recording = _join(recording, Path(options.behavior_file), without_part(options))
     return choose_part(recording, options)
@@ -128,7 +137,12 @@ def list_formats() -> list[Format]:
 
 
 def hash_input(path: Path) -> str:
-    """Return the hash of a file, or of the files of a folder that are read."""
+    """Return the hash of a file, or of the files of a folder that are read; elsewhere, of its size and version."""
+    address = find_address(path)
+    if address is not None:
+        from neurofs.recordings.readers import remote
+
+        return remote.hash_remote(address)
     path = find_folder(path)
     known = find_format(path)
     return hash_files(_import_reader(known).list_files(path)) if known and known.is_folder else hash_file(path)

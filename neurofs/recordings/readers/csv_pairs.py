@@ -23,7 +23,8 @@ from neurofs.recordings.recording import Recording
 SPIKE_ENDS = ("_spikes", "_counts", "")
 PARTNERS = ("_behavior", "_trials")
 TIMES = ("time", "times", "t", "timestamp", "timestamps", "spiketime", "spiketimes")
-CHANNELS = ("channel", "channels", "unit", "neuron", "cluster", "electrode")
+CHANNELS = ("channel", "channels", "electrode", "unit", "neuron", "cluster")
+UNITS = ("unit", "neuron", "cluster", "unitid")
 STARTS, STOPS = (("start", "starttime", "trialstart"), ("stop", "stoptime", "end", "endtime", "trialstop", "trialend"))
 BYTES_PER_BYTE = 20
 """Memory that a byte of text may take while it is being read."""
@@ -156,11 +157,22 @@ def _read_spikes(table: _Table) -> dict[str, Any]:
     time, channel = table.find(TIMES), table.find(CHANNELS)
     if time is not None and channel is not None and len(table.names) == 2:
         return {"spikes": table.numbers(time), "spike_channels": table.numbers_or_text(channel)}
+    if time is not None and channel is not None and table.find(UNITS) not in (None, channel):
+        return _read_units(table, time, channel, str(table.find(UNITS)))
     names = [name for name in table.names if name != time]
     if not names:
         raise table.error("line 1", "a column channel, or one per channel", listed(table.names), "Add it.")
     values = {"counts": np.column_stack([table.numbers(name) for name in names]), "channel_names": names}
     return values | ({"time": table.numbers(time)} if time else {})
+
+
+def _read_units(table: _Table, time: str, channel: str, unit: str) -> dict[str, Any]:
+    """Return spikes of which a line has the time, the electrode and the unit on it."""
+    rest = [name for name in table.names if name not in (time, channel, unit)]
+    if rest:
+        raise table.error("line 1", "time, channel and unit of each spike", listed(table.names), "Leave out others.")
+    pairs = zip(table.columns[channel], table.columns[unit], strict=True)
+    return {"spikes": table.numbers(time), "spike_channels": [f"{a.strip()}.{b.strip()}" for a, b in pairs]}
 
 
 def _read_behavior(table: _Table) -> dict[str, Any]:

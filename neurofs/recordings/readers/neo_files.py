@@ -6,6 +6,7 @@ for `--trial-start` and `--trial-stop`.
 """
 
 import io
+import re
 import struct
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
@@ -26,6 +27,9 @@ from neurofs.recordings.recording import TICK, Recording
 
 FASTEST = 2000.0
 """Samples per second above which a signal is taken for raw voltage."""
+
+QUALITIES = {0: "unsorted", 255: "noise"}
+"""What the numbers of units mean that are none."""
 
 _DAMAGE = (
     *(struct.error, OSError, EOFError, MemoryError, ImportError, RuntimeError),
@@ -146,7 +150,30 @@ def _read_trains(segments: list[Any]) -> dict[str, Any]:
     if not names:
         raise InputError("spike trains", "at least one", "none", "Name the file that holds the sorted spikes.")
     spikes = [np.concatenate([_seconds(s.spiketrains[i].times) for s in segments]) for i in range(len(names))]
-    return {"spikes": spikes, "channel_names": _make_unique(names)}
+    return {"spikes": spikes, "channel_names": _make_unique(names)} | _describe_trains(segments[0].spiketrains)
+
+
+def _describe_trains(trains: list[Any]) -> dict[str, Any]:
+    """Return electrode, unit and quality of each train, where the format has them (Blackrock, Plexon)."""
+    found = [_find_source(train) for train in trains]
+    if not all(found):
+        return {}
+    electrode, unit, quality = zip(*found, strict=True)
+    return {
+        "channel_electrode": np.array(electrode),
+        "channel_unit": np.array(unit),
+        "channel_quality": [str(text) for text in quality],
+    }
+
+
+def _find_source(train: Any) -> tuple[int, int, str] | None:
+    """Return electrode, unit and quality of a train: unit 0 is what was not sorted, 255 is noise."""
+    about = train.annotations
+    if "unit_id" in about and "channel_id" in about:
+        unit = int(about["unit_id"])
+        return int(about["channel_id"]), unit, QUALITIES.get(unit, "sorted")
+    found = re.fullmatch(r"ch(\d+)#(\d+)", str(about.get("id", "")))
+    return (int(found[1]), int(found[2]), QUALITIES.get(int(found[2]), "sorted")) if found else None
 
 
 def _train_name(train: Any, i: int) -> str:

@@ -18,10 +18,12 @@ from neurofs.ground.errors import InputError, printable
 from neurofs.ground.files import hash_file
 from neurofs.recordings.readers.bins import seconds_per_unit
 from neurofs.recordings.readers.h5files import (
+    LeavesFile,
     as_text,
     check_size,
     children,
     get_child,
+    has_child,
     open_h5,
     read_array,
     read_text,
@@ -145,8 +147,11 @@ def _read_channels(file: h5py.File, units: h5py.Group, n_units: int) -> pd.DataF
 
 
 def _join_electrodes(file: h5py.File, table: pd.DataFrame) -> pd.DataFrame:
-    group = file.get("general/extracellular_ephys/electrodes")
-    ids = get_child(group, "id") if isinstance(group, h5py.Group) else None
+    try:
+        group = get_child(file, "general/extracellular_ephys/electrodes")
+        ids = get_child(group, "id") if isinstance(group, h5py.Group) else None
+    except LeavesFile:
+        return table
     if ids is None:
         return table
     electrodes = _plain_columns(group, read_array(ids, where_in(group, "id")).size, skip=set())
@@ -161,7 +166,7 @@ def _plain_columns(table: h5py.Group, n_rows: int, skip: set[str]) -> pd.DataFra
     """Return the columns that hold one number or text per row; ragged and wide ones are left out."""
     columns = {}
     for name, column in children(table):
-        ragged = name.endswith("_index") or f"{name}_index" in table
+        ragged = name.endswith("_index") or has_child(table, f"{name}_index")
         plain = isinstance(column, h5py.Dataset) and column.shape == (n_rows,)
         if plain and not ragged and name not in skip and name != "id":
             values = _read_column(column)
@@ -260,17 +265,22 @@ def _find_series(file: h5py.File) -> Iterator[h5py.Group]:
     for top in ("processing", "acquisition"):
         group = get_child(file, top)
         if isinstance(group, h5py.Group):
-            yield from _walk(group, depth=0)
+            yield from _walk(group, depth=0, seen=set())
 
 
-def _walk(group: h5py.Group, depth: int) -> Iterator[h5py.Group]:
+def _walk(group: h5py.Group, depth: int, seen: set[int]) -> Iterator[h5py.Group]:
+    """Yield the time series in a group, each once, though links may go round in circles."""
+    place = h5py.h5o.get_info(group.id).addr
+    if place in seen:
+        return
+    seen.add(place)
     for _, child in children(group):
         if not isinstance(child, h5py.Group) or as_text(child.attrs.get("neurodata_type", "")) in NOT_BEHAVIOR:
             continue
-        if "data" in child and ("timestamps" in child or "starting_time" in child):
+        if has_child(child, "data") and (has_child(child, "timestamps") or has_child(child, "starting_time")):
             yield child
         elif depth < 4:
-            yield from _walk(child, depth + 1)
+            yield from _walk(child, depth + 1, seen)
 
 
 def _short_names(paths: list[str]) -> list[str]:

@@ -37,7 +37,6 @@ def draw_traces(comparison: Comparison) -> Picture | None:
     ]
     caption = write_caption(
         "traces",
-        method=find_key(traces.methods[0]).label,
         good=TRACES["classes" if traces.classes else "values"],
         band=TRACES["band"] if traces.has_band(0) else "",
     )
@@ -133,7 +132,8 @@ def draw_rates(comparison: Comparison) -> Picture:
             (4.6, 2.6),
         ),
     ]
-    return Picture("rates", write_caption("rates", n_silent=n_silent), panels)
+    without = f"Without {count_of(n_silent, 'silent channel')}. " if n_silent else ""
+    return Picture("rates", write_caption("rates", without=without), panels)
 
 
 def _plain_log(axes: Any, which: str, values: np.ndarray) -> None:
@@ -231,7 +231,6 @@ def _word_raster(session: xr.Dataset) -> dict[str, str]:
     return {
         "row": "trial" if in_trials else "moment",
         "rows": f"in order of {printable(by)} (lines divide its values)" if by else "in order of time",
-        "conditions": f", and changes it differently between values of {printable(by)}" if by else "",
         "blank": f" Where {what}, rows are blank, too." if np.isnan(session["raster"].values).any() else "",
         "alignment": printable(session.attrs["alignment"]),
     }

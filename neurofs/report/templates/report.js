@@ -639,7 +639,7 @@
     if (!caption || !(drawn || figure.querySelector(".panel > svg"))) return;
     const actions = { PNG: async () => (drawn ? stackCanvases(figure) : await photograph(assemble(figure))).toBlob((blob) => save(blob, figure, "png")) };
     if (!drawn) actions.SVG = () => save(new Blob([assemble(figure).text], { type: "image/svg+xml" }), figure, "svg");
-    const row = make("p", "Save as ", caption), title = caption.querySelector("b");
+    const row = make("p", "", caption), title = caption.querySelector("b");
     row.className = "files script-only";
     Object.keys(actions).sort().reverse().forEach((kind) => {
       const button = make("button", kind, row);
