@@ -79,7 +79,8 @@ def hash_file(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def hash_files(paths: Iterable[Path]) -> str:
-    """Return the SHA-256 of the names and contents of several files, in order of their names."""
-    lines = sorted(f"{path.name} {hash_file(path)}\n" for path in paths)
+def hash_files(paths: Iterable[Path], folder: Path | None = None) -> str:
+    """Return the SHA-256 of the names (in `folder`, their paths) and contents of several files, in order of these."""
+    names = {path: path.relative_to(folder).as_posix() if folder else path.name for path in paths}
+    lines = sorted(f"{name} {hash_file(path)}\n" for path, name in names.items())
     return hashlib.sha256("".join(lines).encode()).hexdigest()

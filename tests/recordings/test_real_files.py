@@ -120,7 +120,7 @@ SORTED = {
 }
 """Of those that have unsorted spikes beside sorted ones: what is left by default."""
 
-OPTIONS = {"phy": {"sampling_rate": 30000}} | dict.fromkeys(SORTED, {"unsorted": True})
+OPTIONS = {"phy": {"sampling_rate": 30000}} | {name: {"unsorted": True} for name in SORTED}
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -145,7 +145,7 @@ def hash_input(path: Path) -> str:
         return remote.hash_remote(address)
     path = find_folder(path)
     known = find_format(path)
-    return hash_files(_import_reader(known).list_files(path)) if known and known.is_folder else hash_file(path)
+    return hash_files(_import_reader(known).list_files(path), path) if known and known.is_folder else hash_file(path)
 
 
 def _within(error: InputError, path: Path) -> InputError:

@@ -40,7 +40,7 @@ def read_object(
 ) -> Recording:
     """Return the recording that an object in memory holds, with behavior, trials and observation from others."""
     if isinstance(source, Recording):
-        content = {key: getattr(source, key) for key in source.__dataclass_fields__}
+        content = _take_apart(source) | {"source": source.source, "source_hash": source.source_hash}
     else:
         content = _find_reader(source)(source, options)
     if behavior is not None:
@@ -58,6 +58,11 @@ def read_object(
     kind = f"{type(source).__module__.split('.')[0]}.{type(source).__name__}"
     known = {"source": f"{kind} in memory", "source_hash": _hash(content)} if not content.get("source_hash") else {}
     return Recording(**(content | known | {"name": options.name or content.get("name") or kind}))
+
+
+def _take_apart(recording: Recording) -> Content:
+    keys = [key for key in recording.__dataclass_fields__ if key not in ("source", "source_hash")]
+    return {key: getattr(recording, key) for key in keys}
 
 
 def _find_reader(source: Any) -> Callable[[Any, LoadOptions], Content]:
@@ -172,9 +177,7 @@ def _read_segment(source: Any, options: LoadOptions) -> Content:
     found = read_segments(
         segments, options.model_copy(update={"channels": (), "exclude_channels": ()}), source.name or ""
     )
-    return {
-        key: getattr(found, key) for key in ("name", "spikes", "behavior", "trials", "channels", "observed", "notes")
-    }
+    return _take_apart(found)
 
 
 def _read_nwb_file(source: Any, options: LoadOptions) -> Content:
@@ -191,9 +194,7 @@ def _read_nwb_file(source: Any, options: LoadOptions) -> Content:
     found = read_open(
         file, source.identifier, options.model_copy(update={"exclude_channels": (), "sort_spikes": False})
     )
-    return {
-        key: getattr(found, key) for key in ("name", "spikes", "behavior", "trials", "channels", "observed", "notes")
-    }
+    return _take_apart(found)
 
 
 # Tables
