@@ -399,7 +399,7 @@ TIME_TRAPS = [
     Trap(
         "grid-of-10-ms", times([np.unique(np.round(s, 2)) for s in SPIKES]), "bins of 1 ms", "plain", "a grid of 0.01 s"
     ),
-    Trap("stored-twice", nwb([TWICE, *SPIKES[1:]]), "counts doubled", "serious", "at the same time twice"),
+    Trap("stored-twice", nwb([TWICE, *SPIKES[1:]]), "counts doubled", "serious", "are stored twice"),
     Trap("two-electrodes", times([*SPIKES, JITTERED]), "one neuron twice", "plain", "one neuron in two channels"),
     Trap(
         "merged-units",
@@ -420,7 +420,7 @@ TIME_TRAPS = [
         nwb(channels=pd.DataFrame({"quality": ["good", "good", "noise", "mua"]})),
         "noise as a neuron",
         "plain",
-        "1 noise channels are left out; --unsorted keeps them",
+        "1 noise channel is left out; --unsorted keeps it",
     ),
     Trap(
         "past-the-behavior",
@@ -431,10 +431,10 @@ TIME_TRAPS = [
     ),
     Trap(
         "electrode-and-unit",
-        events(["time,electrode,unit", "1.0,3,1", "1.5,3,2", "0.9,3,2"]),
+        events(["time,electrode,unit", "1.0,3,1", "1.5,3,2", "70.0,4,1"]),
         "a channel 'unit'",
-        "refused",
-        "increasing order",
+        "note",
+        "the 3 different values of 'spike_channels'",
     ),
 ]
 
@@ -481,7 +481,7 @@ BEHAVIOR_TRAPS = [
         nwb(velocity=VELOCITY[::20], time=BINS[::20] + 0.01),
         "lines between samples",
         "plain",
-        "what lies between them is interpolated",
+        "what lies between samples is interpolated",
         {},
     ),
     Trap(
@@ -535,11 +535,30 @@ TRIAL_TRAPS = [
         nwb(trials=TRIALS.assign(start=STARTS + 2, stop=STARTS + 3.9)),
         "the last trial cut",
         "plain",
-        "reach beyond",
+        "beyond the observed span",
     ),
 ]
 
 TRAPS = [*COUNT_TRAPS, *TIME_TRAPS, *BEHAVIOR_TRAPS, *TRIAL_TRAPS]
+
+FORCE = np.where(np.sin(BINS) > 0, 6 + 2 * np.sin(3 * BINS), 0.0)  # at rest exactly 0
+MILLISECONDS = (RNG.uniform(size=(65_000, 3)) < 0.01).astype(np.uint8)
+
+ODD_BUT_SOUND: dict[str, Make] = {
+    "blocks": nwb(trials=TRIALS.assign(block=np.repeat([0, 1, 2, 3], 8))),
+    "two halves": nwb(trials=TRIALS.assign(context=np.repeat(["a", "b"], 16))),
+    "a force at rest": npz(velocity=None, force=FORCE),
+    "one artifact": npz(counts=put(COUNTS, slice(7, 8), 90).astype(int)),
+    "bins of 1 ms": npz(counts=MILLISECONDS, velocity=_wander(65_000, 0.001), bin_width=0.001),
+    "a name with rate in it": npz(counts=None, separate_counts=COUNTS),
+    "few spikes": npz(counts=np.where(np.arange(N)[:, None] % 200 == 0, 2, 0) * np.ones(3, int)),
+    "spikes before and after": nwb(velocity=VELOCITY[200:900], time=BINS[200:900]),
+    "binary": npz(counts=(COUNTS > 0).astype(np.uint8), bin_width=0.004),
+    "multi-unit": nwb(
+        [*SPIKES[:2], np.sort(np.concatenate(SPIKES[:2]))], channels=pd.DataFrame({"quality": ["good", "good", "mua"]})
+    ),
+}
+"""What is unusual, and yet nothing is wrong with it."""
 
 SOUND_FILES: dict[str, Make] = {
     "npz": npz(position=POSITION),

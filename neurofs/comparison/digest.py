@@ -15,6 +15,7 @@ from neurofs.comparison.facts import describe_facts
 from neurofs.comparison.field_scores import score_in_field
 from neurofs.comparison.headline import write_headline
 from neurofs.comparison.names import name_method
+from neurofs.comparison.places import Places
 from neurofs.comparison.problem import KERNEL, SPARSE, Problem
 from neurofs.comparison.scores import RANGES, SCORES, find_variance
 from neurofs.comparison.stats import (
@@ -96,11 +97,7 @@ def summarize(
 
 
 class _Digest:
-    """The table of scores, seen from every side that the summary needs.
-
-    Repeats with other borders test the same stretches of time again. They make a fold's score less noisy, but no new
-    fold: the scores of a place are averaged over repeats before anything else. Permuted repeats have no such places.
-    """
+    """The table of scores, seen from every side that the summary needs; by place (`comparison.places`)."""
 
     def __init__(self, problem: Problem, scores: pd.DataFrame) -> None:
         """Split the table into curves and choices."""
@@ -108,8 +105,8 @@ class _Digest:
         self.curve = scores[~scores["chosen"]]
         self.chosen = scores[scores["chosen"]]
         self.score: Score = "accuracy" if problem.classes else "r2"
-        self.ratio = float((scores["n_test"] / scores["n_train"]).mean())
-        self.place = ["fold"] if problem.kind in ("trials", "blocks") else ["repeat", "fold"]
+        places = Places.of(problem)
+        self.place, self.ratio = places.keys, places.ratio
 
     @property
     def main(self) -> str:

@@ -8,16 +8,14 @@ import numpy as np
 import xarray as xr
 
 from neurofs.comparison.amount import warn_of_losses
+from neurofs.comparison.places import find_doubts
 from neurofs.comparison.problem import Problem
 from neurofs.comparison.summary import Dropped, Output, SessionFacts
 from neurofs.recordings.checks import find_remarks
 from neurofs.recordings.checks.copies import find_copies
 from neurofs.recordings.checks.target import check_target
-from neurofs.recordings.recording import Recording, find_gaps
+from neurofs.recordings.recording import Recording, Series, find_gaps
 from neurofs.recordings.remarks import Remark
-
-STILL = 0.2
-"""Share of the usual variance of the target, below which R² of a fold says little."""
 
 FEW_SAMPLES = 300
 """Samples below which shifts, of a third of them at most, are too short to be trusted."""
@@ -46,6 +44,7 @@ def describe_facts(recording: Recording, tensor: xr.Dataset, problem: Problem) -
         classes=problem.classes,
         dropped=Dropped(**{why: attrs[f"dropped_{why}"] for why in Dropped.model_fields}),
         notes=attrs["notes"],
+        doubts=list(find_doubts(problem)),
         serious=[],
         warnings=[],
     )
@@ -58,7 +57,7 @@ def describe_facts(recording: Recording, tensor: xr.Dataset, problem: Problem) -
 
 def _keep_decoded(recording: Recording, outputs: Sequence[str]) -> Recording:
     """Return a recording without behavior that is not decoded: what is odd about it does not concern the run."""
-    behavior = {}
+    behavior: dict[str, Series] = {}
     for name, series in recording.behavior.items():
         own = [o for o in outputs if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", o)]
         columns = [c for c in series.columns if any(o.endswith(f":{c}") for o in own)] or series.columns
@@ -78,7 +77,8 @@ def _check_target(tensor: xr.Dataset, problem: Problem) -> list[Remark]:
 def _find_warnings(problem: Problem) -> Iterator[str]:
     if problem.kind == "shuffled":
         yield "folds of shuffled bins leak: every score in this run is inflated"
-    yield from _find_still_folds(problem)
+    for doubt in find_doubts(problem):
+        yield f"{doubt}: R² of single folds, and so its mean, says little; its interval may hold less often than 95 %"
     if problem.kind == "permuted":
         yield (
             "folds of permuted trials or blocks: neighbors in time of a test sample are in the training part, so that "
@@ -86,19 +86,3 @@ def _find_warnings(problem: Problem) -> Iterator[str]:
         )
     if problem.kind in ("trials", "blocks") and len(problem.samples) < FEW_SAMPLES:
         yield f"only {len(problem.samples)} samples: shifts of the target are short against the movement"
-
-
-def _find_still_folds(problem: Problem) -> Iterator[str]:
-    """Warn of folds in which the target hardly varies: R² there is far below 0 for small errors."""
-    if problem.classes:
-        return
-    variance = np.array([problem.targets[fold.test].var(axis=0) for fold in problem.folds])  # (folds, outputs)
-    still = (variance < STILL * np.median(variance, axis=0)).any(axis=0)
-    for output in np.flatnonzero(still):
-        least, usual = variance[:, output].min(), np.median(variance[:, output])
-        yield (
-            f"{problem.outputs[output]} varies {'not at all' if least == 0 else f'{usual / least:.0f} times less'} in "
-            "one "
-            "fold than in most: R² of that fold, and so the mean, says little, and its interval holds less often than "
-            "95 %"
-        )

@@ -46,7 +46,7 @@ def write_headline(summary: Findings) -> Headline:
         numbers=numbers,
         how_well=[_describe_main(summary), *([_compare_with_rival(summary, rival_number)] if rival_number else [])],
         which=[*tell_channels(summary.channels), *_describe_few_channels(summary)],
-        believe=[judge_chance(summary.chance_of(summary.main))] if summary.chance else [],
+        believe=[judge_chance(summary.chance_of(summary.main)), *_doubt(summary)],
     )
 
 
@@ -82,25 +82,35 @@ def tell_lags(tests: ChannelTests) -> str:
 
 
 def _describe_main(summary: Findings) -> str:
+    """Say what the main method decodes, and what it is not shown to decode."""
     main = summary.by_method[summary.main]
-    outputs = " and ".join(
-        f"{printable(name)} with {SCORE_NAMES[summary.score]} = {format_estimate(found.of(summary.score))}"
+    scores = {
+        name: f"{SCORE_NAMES[summary.score]} = {format_estimate(found.of(summary.score))}"
         for name, found in main.outputs.items()
-    )
+    }
+    beyond = {test.output for test in summary.chance_of(main.method) if test.beyond}
+    decoded = [f"{printable(name)} with {score}" for name, score in scores.items() if name in beyond]
+    missed = [f"{printable(name)}, {score}" for name, score in scores.items() if name not in beyond]
+    said = [f"decodes {_join(decoded)}"] if decoded else []
+    if missed:
+        what = "is not shown to decode" if summary.chance else "was not tested against chance on"
+        said.append(f"{what} {'; '.join(missed)}")
     if main.in_field is not None:
         field = format_estimate(main.in_field, *((3, 2) if summary.session.classes else (1, 1)))
-        outputs += f", {'accuracy per trial' if summary.session.classes else 'mean error in degrees'} {field}"
+        said[-1] += f", {'accuracy per trial' if summary.session.classes else 'mean error in degrees'} {field}"
     n_features = summary.session.n_channels * summary.session.n_lags
     used = f"{main.n.median:,} of {n_features:,}" if main.n.median < n_features else f"all {n_features:,}"
     auto = ", the decoder chosen on training data," if split_method(main.method)[1] == "auto" else ""
     name = name_method(main.method)
-    return f"{name[0].upper()}{name[1:]}{auto} decodes {outputs}, from {used} features."
+    return f"{name[0].upper()}{name[1:]}{auto} {'; it '.join(said)}, from {used} features."
 
 
 def _compare_with_rival(summary: Findings, rival: Number) -> str:
     """Compare the main method with the best rival, in the words that their test allows."""
     test = summary.tests_by_method[rival.method]
     name = f"the best rival, {name_method(rival.method)} ({format_number(rival.mean)})"
+    if summary.chance and not any(one.beyond for m in (summary.main, rival.method) for one in summary.chance_of(m)):
+        return f"Nor is {name}."
     if test.p_holm is None:
         return f"{name[0].upper()}{name[1:]}, cannot be compared: there is only one fold."
     n = len(summary.tests_by_method)
@@ -113,6 +123,8 @@ def _compare_with_rival(summary: Findings, rival: Number) -> str:
 
 def judge_chance(tests: Sequence[Chance]) -> str:
     """Say for which outputs decoding is beyond chance."""
+    if not tests:
+        return "Chance was not tested: neighbors in time of the test samples are in the training part."
     found = [printable(test.output) for test in tests if test.beyond]
     missed = [_tell_missed(test) for test in tests if not test.beyond]
     other = "targets of other trials" if tests[0].shifted == "trials" else "the target at other times"
@@ -126,6 +138,13 @@ def judge_chance(tests: Sequence[Chance]) -> str:
         f"{_join(found)} {'is' if len(found) == 1 else 'are'} decoded beyond chance (p ≤ {p}); "
         f"{'; '.join(missed)}: do not read anything into weights for {'it' if len(missed) == 1 else 'these'}."
     )
+
+
+def _doubt(summary: Findings) -> Iterator[str]:
+    """Say where the interval of R² may not hold what it says."""
+    doubts = [printable(doubt) for doubt in summary.session.doubts]
+    if doubts:
+        yield f"The interval of R² may hold less often than 95 %: {'; '.join(doubts)}."
 
 
 def _tell_missed(test: Chance) -> str:

@@ -12,3 +12,12 @@ class Remark(NamedTuple):
 
     text: str
     serious: bool = False
+
+
+def number(n: int, one: str, many: str) -> str:
+    """Return a number with words that fit it.
+
+    >>> number(1, "trial reaches", "trials reach"), number(1200, "trial reaches", "trials reach")
+    ('1 trial reaches', '1,200 trials reach')
+    """
+    return f"{n:,} {one if n == 1 else many}"

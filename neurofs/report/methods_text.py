@@ -208,8 +208,10 @@ def _scoring(comparison: Comparison) -> str:
     }[comparison.summary.score]
     text = (
         f"Statistics. Scores are {name}, means over {over}, with 95 % intervals that allow for overlapping training "
-        f"sets {cite(WORKS['nadeau2003'])}."
+        f"sets {cite(WORKS['nadeau2003'])}{', symmetric in log(1 − R²)' * (comparison.summary.score == 'r2')}."
     )
+    if comparison.config.n_repeats > 1 and comparison.summary.session.kind in ("trials", "blocks"):
+        text += " Scores were averaged over repeats, and their variance over folds was scaled to that of one repeat."
     if comparison.summary.tests:
         text += f" Methods were compared by paired t-tests, corrected alike and by Holm {cite(WORKS['holm1979'])}."
     if found := comparison.summary.dependency:

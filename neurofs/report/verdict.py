@@ -84,7 +84,7 @@ def _show_chance(summary: Summary) -> dict[str, Any]:
 def judge(summary: Summary) -> list[dict[str, str]]:
     """Return the verdict on the data: audit, chance, warnings."""
     serious, others = summary.session.serious, summary.session.warnings
-    warnings = [_say("fail", "Probably misread.", text) for text in serious]
+    warnings = [_say("fail", "Probably wrong.", text) for text in serious]
     warnings += [_say("warn", "Warning.", text) for text in others if text not in serious]
     fine = _say("pass", "No warnings.", "Nothing in the file looked wrong.")
     folds = FOLDS[summary.session.kind]

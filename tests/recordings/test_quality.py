@@ -71,11 +71,11 @@ def test_counts_are_described_like_spikes():
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ({"spikes": [np.arange(-5.0, 90.0) + 0.5]}, "1 channels have negative spike times"),
+        ({"spikes": [np.arange(-5.0, 90.0) + 0.5]}, "1 channel has negative spike times"),
         ({"observed": [[10, 90]]}, "spikes lie outside the observed span 10 to 90 s and are not counted"),
         ({"spikes": [np.arange(1000.0, 4000.0, 7)]}, "whole numbers: samples?"),
         ({"spikes": [[0.1, 5.3, 20.7]]}, "only 20.6 s observed"),
-        ({"trials": pd.DataFrame({"start": [90.0], "stop": [140.0]})}, "1 trials reach beyond"),
+        ({"trials": pd.DataFrame({"start": [90.0], "stop": [140.0]})}, "1 trial reaches beyond"),
     ],
 )
 def test_warnings_about_spikes_and_trials(arguments, expected):
@@ -110,7 +110,7 @@ def test_columns_without_names_that_are_velocities_are_found(unit):
     session = recording(state(unit))
     assert suggest(session, "x.npz", LoadOptions())["options"]["target"] == ["X:2", "X:3"]
     told = "\n".join(r.text for r in find_remarks(session))
-    assert "series X: columns 2, 3 are the velocity of 0, 1; to decode the position: --target X:0,X:1" in told
+    assert "series 'X': columns 2, 3 are the velocity of 0, 1; to decode the position: --target X:0,X:1" in told
     other = recording(series("X", wave(1000, 4)))
     assert suggest(other, "x.npz", LoadOptions())["options"]["target"] == ["X:0"]
 

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from neurofs.commands.main import main
 from neurofs.features.tensor import build_tensor
 from neurofs.ground.errors import InputError
+from neurofs.recordings.checks import find_remarks
 from neurofs.recordings.readers import load
 
 pytestmark = pytest.mark.shared_data
@@ -161,6 +162,12 @@ def test_inspect_of_a_real_file(formats, name):
     assert found.exit_code == 0, found.output
     assert json.loads(found.stdout)["channels"]["n_spikes"] == FILES[name][2]
     assert found.stderr == ""
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_real_file_raises_no_false_alarm(formats, name):
+    options = {"sampling_rate": 30000} if name == "phy" else {}
+    assert not [remark for remark in find_remarks(load(formats / name, **options)) if remark.serious]
 
 
 def test_no_real_file_is_forgotten(formats):

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from traps import COUNTS, SOUND_FILES, TRAPS
+from traps import COUNTS, ODD_BUT_SOUND, SOUND_FILES, TRAPS
 
 from neurofs.ground.errors import InputError
 from neurofs.recordings.checks import find_remarks
 from neurofs.recordings.readers import load
+from neurofs.recordings.simulate import simulate_session
 
 
 @pytest.mark.parametrize("trap", TRAPS, ids=lambda trap: trap.name)
@@ -28,10 +29,16 @@ def test_there_are_sixty_traps_across_formats():
     assert all(trap.mistake for trap in TRAPS)
 
 
-@pytest.mark.parametrize("kind", SOUND_FILES)
+@pytest.mark.parametrize("kind", [*SOUND_FILES, *ODD_BUT_SOUND])
 def test_a_sound_file_raises_no_alarm(kind, tmp_path):
-    recording = load(SOUND_FILES[kind](tmp_path))
+    recording = load({**SOUND_FILES, **ODD_BUT_SOUND}[kind](tmp_path))
     assert [remark for remark in find_remarks(recording) if remark.serious] == []
+
+
+@pytest.mark.parametrize("options", [{}, {"noise": True}, {"bursts": False, "drift": 1.0}, {"n_electrodes": 1}])
+def test_simulated_sessions_raise_no_alarm(options):
+    session = simulate_session(30, random_state=4, **{"n_electrodes": 4, **options})
+    assert not any(remark.serious for remark in find_remarks(session))
 
 
 @pytest.mark.parametrize("name", ["rates-npz", "rates-miller", "rates-thirds"])
@@ -68,7 +75,7 @@ def test_rates_become_the_counts_that_they_were(name, tmp_path):
         (
             "contdata95.mat",
             {"counts": "Y", "counts_bin_width": 0.1, "behavior": "X"},
-            ["series 'X': 4 columns without names; a target takes all, unless one is named: X:0"],
+            ["series 'X': 4 columns without names; name those to decode: --target X:0"],
         ),
     ],
 )

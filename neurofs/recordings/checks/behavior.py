@@ -68,7 +68,8 @@ def _check_column(values: np.ndarray, series: Series) -> Iterator[tuple[str, boo
     mark = find_mark(numbers, counts)
     if mark is not None:
         n = int(counts[numbers == mark][0])
-        yield f"{n} samples are exactly {mark:g}, far from all others: a mark for missing samples? Make them NaN", True
+        sure = mark != 0 or len(series.columns) > 1  # a force, say, may well be exactly 0 at rest
+        yield f"{n} samples are exactly {mark:g}, far from all others: a mark for missing samples? Make them NaN", sure
         return
     if usual > NEARLY_ALL:
         yield f"nearly constant: {usual:.1%} of samples are {numbers[counts.argmax()]:g}", False

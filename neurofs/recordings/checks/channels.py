@@ -7,13 +7,19 @@ import scipy.sparse
 
 from neurofs.recordings.readers.variables import listed
 from neurofs.recordings.recording import Recording
-from neurofs.recordings.remarks import Remark
+from neurofs.recordings.remarks import Remark, number
 
 FASTEST, PEAK = 300.0, 1000.0
 """Rates in Hz above which no neuron fires: on average, and within one bin."""
 
+RARELY = 0.001
+"""Share of bins up to which impossible counts are artifacts."""
+
 COINCIDENT = 0.5
 """Share of the spikes of a channel that come within the same millisecond as those of another one."""
+
+ENOUGH_CHANNELS = 6
+"""Active channels from which on they are not all silent for long, as a few neurons may well be."""
 
 MERGED = ("threshold", "mua", "multi", "multiunit", "multi-unit", "unsorted", "hash")
 """How files call channels of several neurons."""
@@ -39,17 +45,20 @@ def _check_rates(r: Recording) -> Iterator[Remark]:
     names, rates = r.channels["name"].to_numpy(), r.rates
     fast = rates > FASTEST
     if fast.any():
-        which = f"{fast.sum()} channels ({listed(names[fast], 4)}) fire above {FASTEST:g} Hz on average"
+        which = number(int(fast.sum()), "channel fires", "channels fire")
+        which = f"{which} above {FASTEST:g} Hz on average ({listed(names[fast], 4)})"
         yield Remark(
             f"{which}, up to {rates.max():,.0f}: no neuron does. Are these rates (--counts-unit Hz), is the bin width "
             "or the unit of times wrong, or are many neurons in one channel?",
             serious=True,
         )
     elif r.counts is not None and r.bin_width >= 0.01 and r.counts.size:
-        peak = r.counts.max(axis=0) / r.bin_width
-        if (peak > PEAK).any():
-            text = f"up to {r.counts.max():g} spikes in a bin of {r.bin_width:g} s, {peak.max():,.0f} Hz"
-            yield Remark(f"{text}: no neuron does. Are these rates (--counts-unit Hz)?", serious=True)
+        beyond = r.counts > PEAK * r.bin_width
+        if beyond.any():
+            often = bool((beyond.mean(axis=0) > RARELY).any())
+            why = "Are these rates (--counts-unit Hz)?" if often else "Artifacts?"
+            text = f"up to {r.counts.max():g} spikes in a bin of {r.bin_width:g} s: no neuron does"
+            yield Remark(f"{text}. {why}", serious=often)
 
 
 def find_duplicates(r: Recording) -> list[list[str]]:
@@ -81,7 +90,8 @@ def _check_coincidences(r: Recording, known: set[str]) -> Iterator[Remark]:
     names = r.channels["name"].to_numpy()
     pairs = [(names[i], names[j]) for i, j in np.argwhere(share > COINCIDENT) if not {names[i], names[j]} & known]
     if pairs:
-        text = f"{len(pairs)} pairs of channels, such as {listed(pairs[0])}, fire together in the same millisecond"
+        which = number(len(pairs), "pair of channels fires", "pairs of channels fire")
+        text = f"{which} together in the same millisecond ({listed(pairs[0])})"
         yield Remark(f"{text} more often than not: one neuron in two channels, merged units, or cross-talk")
 
 
@@ -109,7 +119,7 @@ def _check_silence(r: Recording) -> Iterator[Remark]:
         yield Remark(
             f"no channel has a spike for {total:.1f} s, such as from {start:.1f} to {stop:.1f} s: not recorded, or "
             "filled with zeros? Leave it out with --from and --to, or mark it as not observed",
-            serious=total > 0.05 * r.duration,
+            serious=bool(total > 0.05 * r.duration and (r.rates > 0).sum() >= ENOUGH_CHANNELS),
         )
 
 

@@ -7,13 +7,16 @@ import numpy as np
 from neurofs.ground.errors import quoted
 from neurofs.recordings.readers.variables import listed
 from neurofs.recordings.recording import Recording
-from neurofs.recordings.remarks import Remark
+from neurofs.recordings.remarks import Remark, number
 
 MOST = (127, 255, 32767, 65535)
 """The largest numbers of 8 and 16 bits."""
 
 FEW = 20
 """Bins, or expected events, below which nothing is concluded."""
+
+MOST_BINS = 20_000
+"""Bins in which channels are compared with each other."""
 
 NARROW = 0.005
 """Seconds of bins in which the refractory period alone keeps a neuron from firing twice."""
@@ -30,11 +33,11 @@ def check_counts(r: Recording) -> Iterator[Remark]:
     rising = np.array([_only_rises(column) for column in r.counts.T])
     if rising.any():
         what = "a running total or a row number is no count"
-        yield Remark(f"counts of channel {listed(names[rising], 4)} only rise, bin after bin: {what}", serious=True)
+        yield Remark(f"channel {listed(names[rising], 4)}: counts only rise, bin after bin: {what}", serious=True)
     same = (r.counts == r.counts[:1]).all(axis=0) & (r.counts[0] > 0)
     if same.any():
         what = "a constant of a design matrix?"
-        yield Remark(f"counts of channel {listed(names[same], 4)} are the same in all bins: {what}", serious=True)
+        yield Remark(f"channel {listed(names[same], 4)}: the same count in all bins: {what}", serious=True)
     yield from _check_sum(r.counts, names)
     yield from _check_lags(r.counts[:, ~(rising | same)], names[~(rising | same)])
 
@@ -91,6 +94,7 @@ def _check_sum(counts: np.ndarray, names: np.ndarray) -> Iterator[Remark]:
 
 def _check_lags(counts: np.ndarray, names: np.ndarray) -> Iterator[Remark]:
     """Find channels that are earlier bins of another channel, as in a table to which lags were added."""
+    counts = counts[:MOST_BINS]
     active = np.flatnonzero((counts != 0).sum(axis=0) >= FEW)
     if len(active) < 2:
         return
@@ -99,7 +103,7 @@ def _check_lags(counts: np.ndarray, names: np.ndarray) -> Iterator[Remark]:
     if pairs:
         past, now = pairs[0]
         yield Remark(
-            f"{len(pairs)} channels are another channel one bin earlier or later, such as {quoted(names[now])} and "
-            f"{quoted(names[past])}: lags are in the table already. Give each channel once",
+            f"{number(len(pairs), 'channel is', 'channels are')} another channel one bin earlier or later, such as "
+            f"{quoted(names[now])} and {quoted(names[past])}: lags are in the table already. Give each channel once",
             serious=True,
         )

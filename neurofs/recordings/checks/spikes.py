@@ -7,7 +7,7 @@ import numpy as np
 from neurofs.ground.errors import printable
 from neurofs.recordings.readers.variables import listed
 from neurofs.recordings.recording import Recording
-from neurofs.recordings.remarks import Remark
+from neurofs.recordings.remarks import Remark, number
 
 DAY = 86_400.0
 REFRACTORY = 0.001
@@ -35,11 +35,15 @@ def _check_span(r: Recording, names: np.ndarray) -> Iterator[Remark]:
     spikes, (start, stop) = r.spikes or (), r.span
     negative = [name for name, s in zip(names, spikes, strict=True) if len(s) and s[0] < 0]
     if negative:
-        yield Remark(f"{len(negative)} channels have negative spike times, first {printable(negative[0])}")
+        n = number(len(negative), "channel has", "channels have")
+        yield Remark(f"{n} negative spike times, first {printable(negative[0])}")
     inside = [np.searchsorted(s, [start, stop]) for s in spikes]
     outside = sum(len(s) - int(b - a) for s, (a, b) in zip(spikes, inside, strict=True))
     if outside:
-        text = f"{outside} spikes lie outside the observed span {start:g} to {stop:g} s and are not counted"
+        n = number(outside, "spike lies", "spikes lie")
+        text = (
+            f"{n} outside the observed span {start:g} to {stop:g} s and {'is' if outside == 1 else 'are'} not counted"
+        )
         yield Remark(text, serious=outside > sum(map(len, spikes)) / 2)
 
 
@@ -88,8 +92,10 @@ def _check_intervals(spikes: Sequence[np.ndarray], names: np.ndarray) -> Iterato
         elif n_short > MANY_SHORT * len(times):
             fast.append(name)
     if twice:
-        text = f"{n_twice:,} spikes of {len(twice)} channels ({listed(twice, 4)}) are stored at the same time twice"
+        which = f"{number(len(twice), 'channel', 'channels')} ({listed(twice, 4)})"
+        text = f"{number(n_twice, 'spike', 'spikes')} of {which} are stored twice, at the same time"
         yield Remark(f"{text}: counts there are too high", serious=True)
     if fast:
-        text = f"{len(fast)} channels ({listed(fast, 4)}) have more than {MANY_SHORT:.0%} of intervals below 1 ms"
+        which = number(len(fast), "channel has", "channels have")
+        text = f"{which} more than {MANY_SHORT:.0%} of intervals below 1 ms ({listed(fast, 4)})"
         yield Remark(f"{text}: several neurons together, or spikes detected twice")

@@ -1,5 +1,6 @@
 """Trials that are something else: in another unit, sorted by condition, out of order, too short."""
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -8,10 +9,13 @@ import pandas as pd
 from neurofs.ground.errors import quoted
 from neurofs.recordings.checks.clocks import name_factor
 from neurofs.recordings.recording import Recording
-from neurofs.recordings.remarks import Remark
+from neurofs.recordings.remarks import Remark, number
 
 SHORTEST = 0.1
 """Seconds of a trial in which nothing can be decoded."""
+
+BLOCKS = re.compile(r"block|epoch|phase|session|set|day|run|segment|part|stage|period", re.IGNORECASE)
+"""Columns that say when a trial was done: they come in blocks by their nature."""
 
 FEW_VALUES, MANY_VALUES = 2, 4
 """Values of a condition: trials in blocks of two or three are a usual design, sorted by four or more are not."""
@@ -46,7 +50,9 @@ def _check_inside(starts: np.ndarray, stops: np.ndarray, start: float, stop: flo
         text = f"only {inside} of {len(starts)} trials lie in the observed span {start:g} to {stop:g} s"
         yield Remark(f"{text}; they run from {starts.min():g} to {stops.max():g}: {why}", serious=True)
     elif outside:
-        yield Remark(f"{outside} trials reach beyond the observed span {start:g} to {stop:g} s")
+        yield Remark(
+            f"{number(outside, 'trial reaches', 'trials reach')} beyond the observed span {start:g} to {stop:g} s"
+        )
     if stops.max() - starts.min() < 0.02 * (stop - start) and len(starts) > 10:
         text = f"all {len(starts)} trials lie within {stops.max() - starts.min():.3g} s of {stop - start:.6g} s"
         yield Remark(f"{text}: are their times in another unit (minutes, or bins)?", serious=True)
@@ -56,7 +62,7 @@ def _check_sorted(name: str, values: pd.Series) -> Iterator[Remark]:
     """Find trials that were sorted by a condition: each value in one run, several trials long."""
     known = values.dropna()
     n_values = known.nunique()
-    if n_values < FEW_VALUES or len(known) < 3 * n_values:
+    if n_values < FEW_VALUES or len(known) < 3 * n_values or BLOCKS.search(name):
         return
     n_runs = int((known.to_numpy()[1:] != known.to_numpy()[:-1]).sum()) + 1
     if n_runs == n_values:

@@ -79,7 +79,12 @@ TABLE = (
     ),
     Format((".npz",), "NumPy archive", "npz", "counts or spike times, behavior, trials", "chewie_20131003_m1.npz"),
     Format((".h5", ".hdf5"), "HDF5", "hdf5", "the same, in data sets of any layout"),
-    Format((".csv",), "CSV", "csv_pairs", "pairs of tables: spikes (or counts) and behavior"),
+    Format(
+        (".csv",),
+        "CSV",
+        "csv_pairs",
+        "pairs of tables: spikes (or counts) and behavior; trials and what is known of channels in two more",
+    ),
     Format(
         ("spike_times.npy",),
         "Kilosort or phy folder",

@@ -18,6 +18,7 @@ import numpy as np
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError, printable, quoted
 from neurofs.ground.files import hash_file
+from neurofs.recordings.readers.blackrock import read_labels
 from neurofs.recordings.readers.layout import interpret
 from neurofs.recordings.readers.neuralynx import MAGIC
 from neurofs.recordings.readers.nex import read_signal_times
@@ -55,12 +56,19 @@ def read_segments(segments: list[Any], options: LoadOptions, name: str) -> Recor
 
 def _arrange(segments: list[Any], options: LoadOptions, notes: list[str], times: dict[str, np.ndarray]) -> Variables:
     values: dict[str, Any] = _read_trains(segments)
+    values |= _read_labels(path, values)
     values["observed"] = np.array([_observed(segment) for segment in segments])
     values |= _read_rest(segments, notes, times)
     chosen = {"spikes": options.spikes or "spikes", "time_unit": options.time_unit or "s"}
     if "trials.start" in values and options.trials and options.trial_unit is None:
         chosen["trial_unit"] = "time"
     return Variables(values, options.model_copy(update=chosen), notes)
+
+
+def _read_labels(path: Path, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the labels of electrodes, one per train, if the file has them."""
+    labels = read_labels(path) if path.suffix.lower() == ".nev" and "channel_electrode" in values else {}
+    return {"channel_label": [labels.get(int(e), "") for e in values["channel_electrode"]]} if labels else {}
 
 
 def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:

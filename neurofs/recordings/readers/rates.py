@@ -17,7 +17,10 @@ ENOUGH = 30
 """Numbers above zero from which on a common divisor is no accident."""
 
 SAMPLE = 100_000
-RATE_NAME = re.compile(r"rate|(^|[^a-z])(fr|hz|frs)($|[^a-z])|firing", re.IGNORECASE)
+RATE_NAME = re.compile(
+    r"(spike|firing)_?rate|(^|[^a-z])(rates?|fr|frs|hz)($|[^a-z])|[a-z](Rates?|FR|Hz)($|[^a-z])|firing|ratedata",
+    re.ASCII,
+)
 RATE_UNITS = ("hz", "1/s", "s^-1", "sp/s", "spk/s", "spikes/s", "spikes/sec", "spikes per second", "imp/s")
 COUNT_UNITS = ("count", "counts", "spikes", "spikes/bin", "1", "spike count")
 
@@ -59,11 +62,19 @@ def _settle(v: Variables, name: str, numbers: np.ndarray, width: float) -> np.nd
     if divisor > 1 and abs(divisor * width - 1) < 1e-6:
         return _convert(v, name, numbers, width, f"all are multiples of {divisor}, which is 1 / bin width")
     if divisor > 1:
-        found = f"multiples of {divisor}, of which {1 / divisor:g} s would be the bin width if they were rates"
-        raise _ask(name, width, found)
-    if RATE_NAME.search(name) and len(known):
-        raise _ask(name, width, f"a name that speaks of rates, and whole numbers up to {known.max():g}")
+        raise _ask(name, width, f"only multiples of {divisor}", 1 / divisor)
+    if speaks_of_rates(name) and len(known):
+        raise _ask(name, width, f"a name that speaks of rates, and whole numbers up to {known.max():g}", width)
     return numbers
+
+
+def speaks_of_rates(name: str) -> bool:
+    """Tell whether the name of a variable says that it holds rates.
+
+    >>> [speaks_of_rates(name) for name in ("firing_rates", "spikeRate", "x.fr", "separate_counts", "generated")]
+    [True, True, True, False, False]
+    """
+    return RATE_NAME.search(name) is not None or RATE_NAME.search(name.lower()) is not None
 
 
 def find_divisor(numbers: np.ndarray) -> int:
@@ -89,7 +100,6 @@ def _is_whole(rates: np.ndarray, width: float) -> bool:
 
 def _convert(v: Variables, name: str, rates: np.ndarray, width: float, why: str) -> np.ndarray:
     text = f"{quoted(name)} holds rates in Hz, not counts ({why}): multiplied by the bin width of {width:g} s"
-    v.note(f"counts: {text}")
     v.remarks.append(Remark(f"{text}. If they are counts, say --counts-unit count"))
     return _multiply(rates, width)
 
@@ -100,12 +110,12 @@ def _multiply(rates: np.ndarray, width: float) -> np.ndarray:
     return rounded if np.allclose(counts, rounded, atol=1e-3, equal_nan=True) else counts
 
 
-def _ask(name: str, width: float, found: str) -> InputError:
+def _ask(name: str, width: float, found: str, right: float) -> InputError:
     return InputError(
         quoted(name),
         f"counts of spikes in bins of {width:g} s, or rates",
-        f"{found}, which could be either",
-        "Say --counts-unit Hz or count; if they are rates, check --counts-bin-width.",
+        f"{found}: either",
+        f"Say --counts-unit count, or Hz if they are rates in bins of {right:g} s (else --counts-bin-width).",
     )
 
 
@@ -135,7 +145,7 @@ def _name_kind(numbers: np.ndarray) -> str:
         return "logarithms: log(1 + n) of whole numbers"
     largest = np.nanmax(numbers, axis=0)
     scaled = numbers.shape[1] > 1 and (largest[largest > 0] == 1).all()
-    return "numbers from 0 to 1: the largest of each channel is 1, so that they were normalized" if scaled else ""
+    return "normalized numbers: the largest of each channel is 1" if scaled else ""
 
 
 def _compact(counts: np.ndarray) -> np.ndarray:

@@ -254,8 +254,11 @@ def _plan_entry(config: BatchConfig, entry: dict[str, Any], out: Path) -> Iterat
             f"{printable(config.path.name)}: no file matches {quoted(pattern)} in {printable(base)}. "
             "Check the path, or remove the session."
         )
-    for file in found:
-        yield _plan_file(config, entry, base / file, out)
+    stems = [Path(file).stem.casefold() for file in found]
+    for file in found:  # files of one name in several folders are known by their folders, too
+        same = len(found) > len(set(stems)) and stems.count(Path(file).stem.casefold()) > 1
+        own = {"name": "-".join(Path(file).with_suffix("").parts)} if same else {}
+        yield _plan_file(config, entry | own, base / file, out)
 
 
 def _plan_file(config: BatchConfig, entry: dict[str, Any], path: Path, out: Path) -> Session:
