@@ -72,7 +72,12 @@ def through_neo(r, tmp_path):
     segment.epochs.append(
         neo.Epoch(starts * pq.s, (stops - starts) * pq.s, labels=r.trials["side"].to_list(), name="trials")
     )
-    return load(segment)
+    fast = neo.AnalogSignal(np.ones((10, 1)) * pq.mV, sampling_rate=30 * pq.kHz)
+    segment.analogsignals.append(fast)
+    found = load(segment)
+    assert segment.analogsignals[1] is fast
+    assert (len(segment.analogsignals), segment.annotations) == (2, {})
+    return found
 
 
 def through_pynwb(r, tmp_path):
