@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from neurofs.comparison.channel_summary import ChannelTests
 from neurofs.comparison.names import name_method, split_method
 from neurofs.comparison.problem import KERNEL, SPARSE
@@ -215,7 +217,9 @@ def _cell(name: str, estimate: Estimate, with_interval: bool) -> str:
     """Return an estimate; an error may be of any size, so that three of its digits are shown."""
     if with_interval or estimate.mean is None:
         return format_estimate(estimate)
-    return f"{estimate.mean:.3g}" if name == "mse" else format_number(estimate.mean)
+    if name != "mse":
+        return format_number(estimate.mean)
+    return np.format_float_positional(estimate.mean, 3, fractional=False, trim="-")
 
 
 def _list_columns(summary: Summary) -> list[tuple[str, str]]:

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from neurofs.decoders import DECODERS
+from neurofs.decoders.adaptation import ChannelMemory
 from neurofs.decoders.base import Decoder, Part
 from neurofs.decoders.classifiers import Always, ClassDecoder, Normals, Votes
 from neurofs.decoders.kalman import StateSpace
@@ -268,6 +269,9 @@ MODELS: dict[str, Form] = {
     "lvq": Record(Prototypes, places=Array("f8", "p k"), targets=Array("f8", "p o")),
 }
 """The form of the model of a part, by the name of the decoder."""
+
+MEMORY = Record(ChannelMemory, correlations=Array("f8", "C C"), agreement=Array("f8", "C"))
+"""What a model remembers of C channels."""
 
 PARTS = {name: PartForm(model, _make_table if name == "local-linear" else None) for name, model in MODELS.items()}
 KERNEL_MODEL = Record(

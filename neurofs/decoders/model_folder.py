@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib import format as npy
 from pydantic import ValidationError
 
-from neurofs.decoders.forms import pack_decoder, unpack_decoder
+from neurofs.decoders.forms import MEMORY, pack_decoder, unpack_decoder
 from neurofs.decoders.model import Model
 from neurofs.decoders.model_head import SCHEMA, Head, StoredArray, StoredDecoder
 from neurofs.decoders.state import REMEDY, Shelf, unfit
@@ -67,6 +67,7 @@ def _write_files(model: Model, folder: Path) -> None:
     shelf, decoders = Shelf(), []
     for decoder, outputs in zip(model.decoders, model.outputs, strict=True):
         decoders.append(StoredDecoder(outputs=list(outputs), **pack_decoder(decoder, shelf)))
+    memory = MEMORY.pack(model.memory, shelf, "memory")
     stored = {}
     for name, array in shelf.arrays.items():
         content = io.BytesIO()
@@ -76,7 +77,7 @@ def _write_files(model: Model, folder: Path) -> None:
         stored[name] = StoredArray.model_validate(
             {"dtype": str(array.dtype), "shape": list(array.shape), "sha256": digest}
         )
-    head = model.head.model_copy(update={"decoders": decoders, "arrays": stored, "seal": ""})
+    head = model.head.model_copy(update={"memory": memory, "decoders": decoders, "arrays": stored, "seal": ""})
     plain = head.model_dump(mode="json", by_alias=True)
     plain["seal"] = find_seal(plain)
     (folder / HEAD).write_text(json.dumps(plain, indent=1, ensure_ascii=False, allow_nan=False) + "\n", "utf-8")
@@ -111,8 +112,9 @@ def read_model(folder: str | Path) -> Model:
             raise unfit(where, "a state of few levels", "too many") from None
         except UsageError as error:
             raise unfit(where, "a decoder that is installed", error) from None
-    light = head.model_copy(update={"decoders": [], "arrays": {}, "seal": ""})
-    return Model(light, tuple(decoders), tuple(tuple(stored.outputs) for stored in head.decoders))
+    memory = MEMORY.unpack(head.memory, shelf, {"C": len(head.channels)}, f"{folder.name}: memory")
+    light = head.model_copy(update={"memory": {}, "decoders": [], "arrays": {}, "seal": ""})
+    return Model(light, tuple(decoders), tuple(tuple(stored.outputs) for stored in head.decoders), memory)
 
 
 def _read_json(folder: Path) -> dict[str, Any]:
