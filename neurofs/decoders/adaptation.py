@@ -19,7 +19,7 @@ import numpy as np
 MOST_GAIN = 3.0  # spreads are matched up to this ratio
 SILENT = 0.1  # of the rate in training, below which a channel is taken to be lost
 EXPECTED = 0.3  # agreement of two halves below which nothing can be said of a channel
-FULL, NONE = 0.7, 0.2  # share of the expected agreement at which a channel is wholly trusted, and not at all
+FULL, NONE = 0.5, 0.0  # share of the expected agreement at which a channel is wholly trusted, and not at all
 
 
 @dataclass(frozen=True, eq=False)
