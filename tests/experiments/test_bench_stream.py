@@ -19,7 +19,7 @@ def test_stream_rows_in_small(monkeypatch):
 
 @pytest.mark.slow
 def test_across_days_in_small(tmp_path, monkeypatch):
-    for name, value in {"N_TRIALS": 40, "N_LATER": 1, "N_PARTS": 3, "DECODERS": ("ridge", "kalman")}.items():
+    for name, value in {"N_TRIALS": 60, "N_LATER": 1, "N_PARTS": 3, "DECODERS": ("ridge", "kalman")}.items():
         monkeypatch.setattr(across_days, name, value)
     table = across_days.run(repetitions=1)
     assert set(table["kind"]) == {"drifting", "still", "running"}
