@@ -42,9 +42,9 @@ def predict_command(
 
     Bins are those of the model, channels are matched by name. Where a session has the target of the model, the score
     is printed, one line per session, and a folder also gets a short report.html. Times are the starts of bins; in NWB
-    files, which have a TimeSeries in processing/behavior, their middles. On a later day, --adapt matches rate and spread of each channel to those of
-    training, and trusts channels less that are lost or no longer go together with the others as they did; it takes
-    it that behavior is alike on both days, and does harm where it is not.
+    files, which have a TimeSeries in processing/behavior, their middles. On a later day, --adapt matches rate and
+    spread of each channel to those of training, and trusts channels less that are lost or no longer go together with
+    the others as they did; it takes it that behavior is alike on both days, and does harm where it is not.
 
     \b
     Examples:
