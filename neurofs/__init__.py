@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # so that editors and type checkers know what `neurofs.load` 
     from neurofs.decoders.model import Model as Model
     from neurofs.decoders.model_folder import read_model as read_model
     from neurofs.decoders.nearest import LocalLinear as LocalLinear, SoftKNN as SoftKNN
+    from neurofs.decoders.online import OnlineDecoder as OnlineDecoder
     from neurofs.features.samples import Samples as Samples
     from neurofs.features.splits import BlockedKFold as BlockedKFold
     from neurofs.features.tensor import (
@@ -67,6 +68,7 @@ _ROOMS = {
     "decoders.base": "Decoder TunedDecoder",
     "decoders.model": "Model",
     "decoders.model_folder": "read_model",
+    "decoders.online": "OnlineDecoder",
     "pipeline": "compare",
     "comparison.comparison": "Comparison read save",
     "report.page": "render",

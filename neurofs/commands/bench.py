@@ -29,8 +29,8 @@ def bench_command(
 ) -> None:
     """Measure speed and memory against the peers, as ratios in one run.
 
-    NAMES: data, loops, selectors, decode, batch; all by default. --jobs is for the league, where times of folds are
-    of the processor, but suffer somewhat if all cores are busy.
+    NAMES: data, loops, selectors, decode, batch, stream; all by default. --jobs is for the league, where times of
+    folds are of the processor, but suffer somewhat if all cores are busy.
 
     \b
     Examples:

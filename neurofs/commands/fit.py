@@ -58,6 +58,7 @@ def fit_command(
       neurofs fit day1.nwb --target hand_velocity --selector rgs --decoder knn --out models/small
     """
     from neurofs.decoders.model_folder import check_place
+    from neurofs.recordings.checks import find_remarks
     from neurofs.running.executors import make_executor
     from neurofs.running.fitting import fit_run, fit_sessions, load_sessions
     from neurofs.running.progress import open_progress
@@ -72,9 +73,13 @@ def fit_command(
         raise UsageError("--method is for the folder of a finished run; say --decoder and --selector")
     else:
         options = [choose_options(session, values) for session in sessions]
+        recordings = load_sessions(options)
+        for recording in recordings:
+            for remark in filter(lambda one: one.serious, find_remarks(recording)):
+                output.tell(f"warning: {printable(recording.name)}: {remark.text}")
         with open_progress(None, printable(out.name), output.quiet, output.verbose) as view:
             model = fit_sessions(
-                load_sessions(options),
+                recordings,
                 options,
                 decoder,
                 selector,

@@ -23,6 +23,7 @@ from neurofs.commands.predict import predict_command
 from neurofs.commands.report import report_command
 from neurofs.commands.reproduce import reproduce_command
 from neurofs.commands.simulate import simulate_command
+from neurofs.commands.stream import stream_command
 from neurofs.commands.transfer import transfer_command
 from neurofs.ground.errors import NeurofsError
 
@@ -82,6 +83,7 @@ for command in (
     decode_command,
     fit_command,
     predict_command,
+    stream_command,
     inspect_command,
     list_command,
     report_command,

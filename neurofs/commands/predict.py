@@ -28,19 +28,28 @@ from neurofs.ground.errors import UsageError
     default="refuse",
     help="Channels of the model that a session lacks: refuse it, or take their counts to be 0 or their training mean.",
 )
+@click.option("--adapt", is_flag=True, help="Correct for channels that changed since training, without any target.")
 def predict_command(
-    model: Path, sessions: tuple[Path, ...], out: Path | None, formats: tuple[str, ...], missing: Any, **given: Any
+    model: Path,
+    sessions: tuple[Path, ...],
+    out: Path | None,
+    formats: tuple[str, ...],
+    missing: Any,
+    adapt: bool,
+    **given: Any,
 ) -> None:
     """Decode each SESSION with a MODEL that neurofs fit made, with 95 % intervals.
 
     Bins are those of the model, channels are matched by name. Where a session has the target of the model, the score
     is printed, one line per session. Times are the starts of bins; in NWB files, which have a TimeSeries in
-    processing/behavior, their middles.
+    processing/behavior, their middles. On a later day, --adapt matches rate and spread of each channel to those of
+    training, and trusts channels less that are lost or no longer go together with the others as they did.
 
     \b
     Examples:
       neurofs predict models/day1 day2.nwb --out day2.csv
       neurofs predict models/day1 day2.nwb day3.nwb day4.nwb --out decoded --format csv,nwb
+      neurofs predict models/day1 day2.nwb day3.nwb --adapt
       neurofs predict models/day1 day1.nwb --from 600
     """
     from neurofs.decoders.model_folder import read_model
@@ -55,7 +64,7 @@ def predict_command(
     fitted = read_model(model)
     places = list_places(out, formats, [session.stem for session in sessions])
     named = [(session.name, lambda session=session: load(session, options)) for session in sessions]
-    for one in predict_sessions(fitted, named, places, missing):
+    for one in predict_sessions(fitted, named, places, missing, adapt):
         if one.error and len(sessions) == 1:
             raise UsageError(one.error)
         found.append(one)

@@ -21,6 +21,7 @@ from neurofs.comparison.summary import Chance, Estimate, MethodScores, Score, Su
 from neurofs.comparison.tables import assemble_predictions, assemble_scores
 from neurofs.comparison.wording import SCORE_NAMES, format_estimate, format_p
 from neurofs.decoders import DECODERS
+from neurofs.decoders.adaptation import remember
 from neurofs.decoders.model import Model
 from neurofs.decoders.model_head import Binning, Channel, CrossValidation, Head, Output, TrainingSession
 from neurofs.ground.config import RunOptions
@@ -138,7 +139,8 @@ def make_model(
         packages={name: find_version(name) for name in PACKAGES},
         notes=[str(note) for note in tensor.attrs["notes"]],
     )
-    return Model(head, tuple(parts.values()), tuple(parts))
+    memory = remember(tensor["counts"].values, tensor["valid"].values, tensor.sizes["lag"])
+    return Model(head, tuple(parts.values()), tuple(parts), memory)
 
 
 def _describe_binning(options: RunOptions) -> Binning:

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from neurofs.decoders import DECODERS
+from neurofs.decoders.adaptation import ChannelMemory
 from neurofs.decoders.base import Decoder, Part
 from neurofs.decoders.classifiers import Always, ClassDecoder, Normals, Votes
 from neurofs.decoders.kalman import StateSpace
@@ -269,6 +270,9 @@ MODELS: dict[str, Form] = {
 }
 """The form of the model of a part, by the name of the decoder."""
 
+MEMORY = Record(ChannelMemory, correlations=Array("f8", "C C"), agreement=Array("f8", "C"))
+"""What a model remembers of C channels."""
+
 PARTS = {name: PartForm(model, _make_table if name == "local-linear" else None) for name, model in MODELS.items()}
 KERNEL_MODEL = Record(
     KernelModel,
@@ -341,7 +345,8 @@ def unpack_decoder(plain: dict[str, Any], shelf: Shelf, window: tuple[int, int],
     fields = find_fields(decoder)
     if not fields:
         fields = {name: Anything() for name in plain["state"] if FITTED.fullmatch(name)}
-    state = unpack_fields(fields, plain["state"], shelf, scope, f"{where}.state")
+    with np.errstate(all="ignore"):
+        state = unpack_fields(fields, plain["state"], shelf, scope, f"{where}.state")
     for name, value in state.items():
         setattr(decoder, name, value)
     _try_once(decoder, window, n_outputs, where)

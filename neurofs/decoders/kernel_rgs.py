@@ -324,7 +324,7 @@ class KernelModel:
         K = self._kernel_of(rows)
         if self.factor is None:  # of a model that was read: it is large, and not stored
             self.factor = self._factor(self.factor_ridge)
-        half = solve_triangular(self.factor, K.T, lower=True)
+        half = solve_triangular(self.factor, K.T, lower=True, check_finite=False)
         variance = self._prior(_square_norms(rows)) + self.ridge - np.einsum("ji,ji->i", half, half)
         return K @ self.alpha, np.sqrt(np.maximum(variance, self.ridge))
 

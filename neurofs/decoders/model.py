@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
+from neurofs.decoders.adaptation import ChannelMemory, find_adaptation
 from neurofs.decoders.base import Decoder
 from neurofs.decoders.model_head import Head
 from neurofs.features.samples import Samples
@@ -42,6 +43,8 @@ class Model:
         One for all outputs, or one for each.
     outputs : tuple of tuples of int
         The outputs of each decoder.
+    memory : ChannelMemory
+        How channels went together in training, by which a later day is adapted.
 
     Examples
     --------
@@ -56,29 +59,49 @@ class Model:
     head: Head
     decoders: tuple[Decoder, ...]
     outputs: tuple[tuple[int, ...], ...]
+    memory: ChannelMemory
 
     @property
     def channels(self) -> list[str]:
         """Names of the channels, in the order of the features."""
         return [channel.name for channel in self.head.channels]
 
-    def predict(self, recording: Recording, missing: Missing = "refuse") -> xr.Dataset:
+    def predict(self, recording: Recording, missing: Missing = "refuse", adapt: bool = False) -> xr.Dataset:
         """Decode every bin of a session whose window fits into a trial or an observed stretch.
 
         `missing` says what becomes of channels that the session does not have: it is refused, or their counts are
-        taken to be 0, or what they were on average in training. Further channels of the session are not used.
+        taken to be 0, or what they were on average in training. Further channels of the session are not used. With
+        `adapt`, counts are corrected for what changed since training (`decoders.adaptation`), without any target, and
+        missing channels are lost ones.
 
         Returns ``predicted`` (time, output) with the ends of 95 % intervals, ``low`` and ``high``, and ``trial``;
         time is the start of the bin. Classes are their numbers, their names in the attribute ``classes``.
         """
         tensor = build_tensor(recording, None, **self.head.binning.model_dump())
+        missing = "mean" if adapt and missing == "refuse" else missing
         order = match_channels(self.channels, [str(name) for name in tensor["channel"].values], recording.name, missing)
         counts = self.take_channels(tensor["counts"].values, order, missing)
+        notes: list[str] = []
+        if adapt:
+            counts, notes = self._adapt(counts, tensor["valid"].values)
         rows = np.flatnonzero(tensor["valid"].values)
         samples = Samples.from_counts(counts, self.head.binning.n_lags, rows - tensor.attrs["first_lag"])
-        with one_thread():
-            predicted, sd = self.predict_samples(samples)
-        return self._label(tensor, rows, predicted, sd, describe_match(self.channels, order, tensor, missing))
+        predicted, sd = self._predict_checked(samples)
+        notes = [*describe_match(self.channels, order, tensor, missing), *notes]
+        return self._label(tensor, rows, predicted, sd, notes)
+
+    def _adapt(self, counts: np.ndarray, valid: np.ndarray) -> tuple[np.ndarray, list[str]]:
+        """Return counts corrected for what changed since training, and what that was."""
+        mean, sd = (np.array([getattr(one, key) for one in self.head.channels]) for key in ("mean", "sd"))
+        if not valid.any():
+            return counts, []
+        found = find_adaptation(mean, sd, self.memory, counts, valid, self.head.binning.n_lags)
+        lost = [name for name, t, s in zip(self.channels, found.trust, sd, strict=True) if t == 0 and s > 0]
+        less = [name for name, t in zip(self.channels, found.trust, strict=True) if 0 < t < 0.5]
+        return found(counts), [
+            *([f"adapted: {len(lost)} channels are not used, lost or changed: {name_some(lost)}"] if lost else []),
+            *([f"adapted: {len(less)} channels count for less than half: {name_some(less)}"] if less else []),
+        ]
 
     def take_channels(self, counts: np.ndarray, order: np.ndarray, missing: Missing) -> np.ndarray:
         """Return the columns of the model's channels; those that are missing are 0 or their mean in training."""
@@ -87,6 +110,17 @@ class Model:
             mean = np.array([channel.mean for channel in self.head.channels], np.float32)
             taken[:, order < 0] = mean[order < 0]
         return np.ascontiguousarray(taken)
+
+    def _predict_checked(self, samples: Samples) -> tuple[np.ndarray, np.ndarray]:
+        """Return estimates and deviations, or refuse a model that finds none; one from elsewhere may be anything."""
+        try:
+            with one_thread(), np.errstate(all="ignore"):
+                predicted, sd = self.predict_samples(samples)
+        except np.linalg.LinAlgError as error:
+            raise UsageError(f"the model cannot decode: {printable(error)}; fit it again") from None
+        if not np.isfinite(predicted).all():
+            raise UsageError("the model cannot decode: its estimates are not finite; fit it again")
+        return predicted, sd
 
     def predict_samples(self, samples: Samples) -> tuple[np.ndarray, np.ndarray]:
         """Return estimates (rows, outputs) and their standard deviations, NaN where these are not known.

@@ -8,13 +8,14 @@ import json
 import os
 import shutil
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.lib import format as npy
 from pydantic import ValidationError
 
-from neurofs.decoders.forms import pack_decoder, unpack_decoder
+from neurofs.decoders.forms import MEMORY, pack_decoder, unpack_decoder
 from neurofs.decoders.model import Model
 from neurofs.decoders.model_head import SCHEMA, Head, StoredArray, StoredDecoder
 from neurofs.decoders.state import REMEDY, Shelf, unfit
@@ -24,6 +25,7 @@ from neurofs.recordings.readers.sizes import Budget, count_bytes
 
 HEAD, ARRAYS = "model.json", "arrays"
 MOST_JSON = 64 * 2**20
+MOST_HEADER = 4096
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
@@ -65,6 +67,7 @@ def _write_files(model: Model, folder: Path) -> None:
     shelf, decoders = Shelf(), []
     for decoder, outputs in zip(model.decoders, model.outputs, strict=True):
         decoders.append(StoredDecoder(outputs=list(outputs), **pack_decoder(decoder, shelf)))
+    memory = MEMORY.pack(model.memory, shelf, "memory")
     stored = {}
     for name, array in shelf.arrays.items():
         content = io.BytesIO()
@@ -74,7 +77,7 @@ def _write_files(model: Model, folder: Path) -> None:
         stored[name] = StoredArray.model_validate(
             {"dtype": str(array.dtype), "shape": list(array.shape), "sha256": digest}
         )
-    head = model.head.model_copy(update={"decoders": decoders, "arrays": stored, "seal": ""})
+    head = model.head.model_copy(update={"memory": memory, "decoders": decoders, "arrays": stored, "seal": ""})
     plain = head.model_dump(mode="json", by_alias=True)
     plain["seal"] = find_seal(plain)
     (folder / HEAD).write_text(json.dumps(plain, indent=1, ensure_ascii=False, allow_nan=False) + "\n", "utf-8")
@@ -109,8 +112,9 @@ def read_model(folder: str | Path) -> Model:
             raise unfit(where, "a state of few levels", "too many") from None
         except UsageError as error:
             raise unfit(where, "a decoder that is installed", error) from None
-    light = head.model_copy(update={"decoders": [], "arrays": {}, "seal": ""})
-    return Model(light, tuple(decoders), tuple(tuple(stored.outputs) for stored in head.decoders))
+    memory = MEMORY.unpack(head.memory, shelf, {"C": len(head.channels)}, f"{folder.name}: memory")
+    light = head.model_copy(update={"memory": {}, "decoders": [], "arrays": {}, "seal": ""})
+    return Model(light, tuple(decoders), tuple(tuple(stored.outputs) for stored in head.decoders), memory)
 
 
 def _read_json(folder: Path) -> dict[str, Any]:
@@ -167,27 +171,34 @@ def _read_arrays(folder: Path, head: Head) -> dict[str, np.ndarray]:
 
 
 def _read_array(folder: Path, name: str, stored: StoredArray, budget: Budget) -> np.ndarray:
+    """Return an array of the type and size that the head says; nothing is allocated for what the file itself says."""
     path, where = folder / ARRAYS / f"{name}.npy", f"{folder.name}: {ARRAYS}/{name}.npy"
     _check_plain(path, folder)
+    dtype = np.dtype(stored.dtype)
+    n_bytes, n_stored = count_bytes(stored.shape, dtype.itemsize), path.stat().st_size
+    if not n_bytes < n_stored <= n_bytes + MOST_HEADER:
+        raise unfit(where, f"{n_bytes:,} bytes and a header", f"{n_stored:,}")
+    budget.take(where, n_bytes, n_stored)
     try:
-        with path.open("rb") as file:
-            version = npy.read_magic(file)
-            if version not in HEADERS:
-                raise unfit(where, "version 1 or 2 of the NumPy format", f"{version[0]}.{version[1]}")
-            shape, fortran, dtype = HEADERS[version](file)
-            n_bytes, n_stored = count_bytes(shape, dtype.itemsize), path.stat().st_size - file.tell()
-            if (str(dtype), list(shape), fortran) != (stored.dtype, stored.shape, False):
-                raise unfit(where, f"{stored.dtype} {stored.shape} as {HEAD} says", f"{dtype} {list(shape)}")
-            if n_bytes != n_stored:
-                raise unfit(where, f"{n_bytes:,} bytes of numbers", f"{n_stored:,}")
-            budget.take(where, n_bytes, n_stored)
-            content = path.read_bytes()
-    except (OSError, ValueError, EOFError, SyntaxError, TypeError, RecursionError) as error:
-        raise unfit(where, "an array of NumPy", error) from None
+        content = path.read_bytes()
+    except OSError as error:
+        raise unfit(where, "a file that can be read", error.strerror) from None
     if hashlib.sha256(content).hexdigest() != stored.sha256:
         raise unfit(where, "the content that was written", "a change after that")
-    flat = np.frombuffer(content, dtype, offset=len(content) - n_bytes, count=n_bytes // dtype.itemsize)
-    return flat.reshape(shape).copy()
+    found = _read_header(content, where)
+    if found != (tuple(stored.shape), False, dtype):
+        raise unfit(where, f"{stored.dtype} {stored.shape} as {HEAD} says", f"{found[2]} {list(found[0])}")
+    return np.frombuffer(content, dtype, offset=n_stored - n_bytes).reshape(stored.shape).copy()
+
+
+def _read_header(content: bytes, where: str) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Return shape, order and type of an array as its file says."""
+    file = io.BytesIO(content)
+    try:
+        version = npy.read_magic(file)
+        return HEADERS[version](file)
+    except (ValueError, KeyError, EOFError, SyntaxError, TypeError, RecursionError, TokenError) as error:
+        raise unfit(where, "an array of NumPy", printable(error) or type(error).__name__) from None
 
 
 def _check_plain(path: Path, folder: Path, is_folder: bool = False) -> None:

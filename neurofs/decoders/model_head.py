@@ -6,7 +6,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 SCHEMA: Literal[1] = 1
 Finite = Annotated[float, Field(allow_inf_nan=False)]
-Positive = Annotated[float, Field(allow_inf_nan=False, gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Text = Annotated[str, Field(max_length=10_000)]
 
@@ -20,12 +19,12 @@ class HeadPart(BaseModel):
 class Binning(HeadPart):
     """How counts become windows; the words are those of `build_tensor`."""
 
-    bin_width: Positive
+    bin_width: float = Field(ge=1e-4, le=1e4)
     n_lags: int = Field(ge=1, le=1000)
-    lead: Finite = 0.0
-    step: Positive | None = None
+    lead: float = Field(0.0, ge=-1e4, le=1e4)
+    step: Annotated[float, Field(ge=1e-4, le=1e4)] | None = None
     sqrt: bool = False
-    smooth: float = Field(0.0, ge=0, le=1e6)
+    smooth: float = Field(0.0, ge=0, le=100)
 
 
 class Channel(HeadPart):
@@ -106,6 +105,7 @@ class Head(HeadPart):
     cross_validation: CrossValidation | None = None
     packages: dict[str, Text | None]
     notes: list[Text] = Field(default_factory=list)
+    memory: dict[str, Any] = Field(default_factory=dict, description="Correlations of channels in training.")
     decoders: list[StoredDecoder] = Field(default_factory=list)
     arrays: dict[Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]{0,63}$")], StoredArray] = Field(default_factory=dict)
     seal: str = Field("", description="SHA-256 of all of the above: whether the file is as it was written.")

@@ -111,8 +111,7 @@ class OnlineDecoder:
         self.bin += 1
         self.counted.bins += 1
         self._append(np.asarray(counts, np.float32))
-        behind = max(self.n_lags, 1 - self.first_lag)
-        if self._age < behind or (self.bin + self.first_lag) % self.every:
+        if self._age <= self.n_before or (self.bin + self.first_lag) % self.every:
             return None, None
         start = (self._end - self.n_lags) * self.n_channels
         window = Samples(
@@ -155,6 +154,11 @@ class OnlineDecoder:
             if sd is not None and not head.classes:
                 deviation[list(outputs)] = sd
         return estimate, deviation
+
+    @property
+    def n_before(self) -> int:
+        """Bins that must have come before the first estimate."""
+        return max(self.n_lags - 1, -self.first_lag)
 
     @property
     def target_bin(self) -> int:

@@ -23,6 +23,9 @@ from neurofs.ground.errors import InputError
 
 Scope = dict[str, int]
 REMEDY = "Get a sound copy of the model, or fit it again."
+LARGEST = {"f4": 1e15, "f8": 1e30}
+"""Numbers of which squares and sums are still numbers."""
+
 KINDS = {"f4": "float32", "f8": "float64", "i8": "int64", "b1": "bool"}
 
 
@@ -186,8 +189,8 @@ class Array(Form):
             if scope.setdefault(letter, size) != size:
                 expected = " × ".join(str(scope.get(one, one)) for one in letters)
                 raise unfit(where, f"an array of {expected}", " × ".join(map(str, array.shape)))
-        if self.kind.startswith("f") and not np.isfinite(array).all():
-            raise unfit(where, "finite numbers", "NaN or infinity")
+        if self.kind in LARGEST and not (np.abs(array) <= LARGEST[self.kind]).all():
+            raise unfit(where, f"numbers of at most {LARGEST[self.kind]:g}", "larger ones, NaN or infinity")
         if self.below and array.size and not 0 <= array.min() <= array.max() < scope[self.below]:
             raise unfit(where, f"numbers from 0 to {scope[self.below] - 1}", f"{array.min()} to {array.max()}")
         return array

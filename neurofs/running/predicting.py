@@ -64,17 +64,20 @@ def predict_sessions(
     sessions: Iterable[tuple[str, Callable[[], Recording]]],
     places: Sequence[Sequence[Path]],
     missing: Missing = "refuse",
+    adapt: bool = False,
 ) -> Iterable[Prediction]:
     """Yield what is decoded of each session; one that cannot be is said to have failed, and the others go on."""
     for (name, read), files in zip(sessions, places, strict=True):
         try:
-            yield _predict_one(model, read(), files, missing)
+            yield _predict_one(model, read(), files, missing, adapt)
         except NeurofsError as error:
             yield Prediction(name, 0, [], None, [], str(error))
 
 
-def _predict_one(model: Model, recording: Recording, files: Sequence[Path], missing: Missing) -> Prediction:
-    found = model.predict(recording, missing=missing)
+def _predict_one(
+    model: Model, recording: Recording, files: Sequence[Path], missing: Missing, adapt: bool
+) -> Prediction:
+    found = model.predict(recording, missing=missing, adapt=adapt)
     if not found.sizes["time"]:
         raise UsageError(f"{printable(recording.name)}: no bin has a whole window of {model.head.binning.n_lags} lags")
     truth = find_truth(model, recording, found)

@@ -14,6 +14,7 @@ BENCHES = {
     "selectors": "neurofs.experiments.bench.selectors:measure_selectors",
     "decode": "neurofs.experiments.bench.decode:measure_decode",
     "batch": "neurofs.experiments.bench.batch:measure_batch",
+    "stream": "neurofs.experiments.bench.stream:measure_stream",
 }
 
 

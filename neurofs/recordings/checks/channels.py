@@ -18,6 +18,9 @@ RARELY = 0.001
 COINCIDENT = 0.5
 """Share of the spikes of a channel that come within the same millisecond as those of another one."""
 
+ENOUGH_CHANNELS = 6
+"""Active channels from which on they are not all silent for long, as a few neurons may well be."""
+
 MERGED = ("threshold", "mua", "multi", "multiunit", "multi-unit", "unsorted", "hash")
 """How files call channels of several neurons."""
 
@@ -116,7 +119,7 @@ def _check_silence(r: Recording) -> Iterator[Remark]:
         yield Remark(
             f"no channel has a spike for {total:.1f} s, such as from {start:.1f} to {stop:.1f} s: not recorded, or "
             "filled with zeros? Leave it out with --from and --to, or mark it as not observed",
-            serious=total > 0.05 * r.duration,
+            serious=bool(total > 0.05 * r.duration and (r.rates > 0).sum() >= ENOUGH_CHANNELS),
         )
 
 

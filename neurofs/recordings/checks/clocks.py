@@ -25,6 +25,9 @@ FACTORS = {
 }
 """By which factor times are too long, and what they then are."""
 
+FINEST = 900
+"""How many times longer than behavior spike times in milliseconds, or in samples, are at least."""
+
 MOST = 0.9
 """Share of the time with spikes that behavior should cover."""
 
@@ -67,7 +70,7 @@ def name_factor(longer: float) -> str:
     >>> name_factor(998.0), name_factor(7.0)
     ('milliseconds', '')
     """
-    factors = [f for f in FACTORS if abs(longer / f - 1) < 0.1]
+    factors = [f for f in FACTORS if abs(longer / f - 1) < 0.03]
     return FACTORS[min(factors, key=lambda f: abs(longer / f - 1))] if factors else ""
 
 
@@ -90,9 +93,8 @@ def _check_overlap(where: str, time: np.ndarray, extent: tuple[float, float], wi
     elif abs(span / own - 1) < 0.02:
         what = "equally long, yet apart. Do their clocks begin at the same moment?"
         yield Remark(f"{where}: {spans}: {what}", serious=True)
-    elif span < 0.05 * own or own < 0.05 * span:
-        short = "spike times" if span < own else "times of behavior"
-        yield Remark(f"{where}: {spans}: are {short} relative to trials, or in another unit?", serious=True)
+    elif span < 0.05 * own:
+        yield Remark(f"{where}: {spans}: are spike times relative to trials, or in another unit?", serious=True)
     elif together < MOST * span:
         yield Remark(f"{where}: behavior covers {together / span:.0%} of the time with spikes")
 
@@ -106,7 +108,7 @@ def _is_multiple(span: float, own: float) -> bool:
 def _guess_unit(span: float, own: float) -> str:
     """Say which of two times, of spikes and of behavior, is in another unit, if one is."""
     spikes, behavior = name_factor(span / own), name_factor(own / span)
-    if spikes:
+    if spikes and span > FINEST * own:
         return f"are spike times in {spikes}? Then say --time-unit"
     return f"are the times of behavior in {behavior}? Correct them, or say --behavior-rate" if behavior else ""
 

@@ -19,12 +19,13 @@ class Format(NamedTuple):
     limits: str = ""
     package: str = "neurofs"
     is_folder: bool = False
+    is_address: bool = False
 
     @property
     def place(self) -> str:
         """How its files are known, in a few words.
 
-        >>> TABLE[3].place
+        >>> TABLE[5].place
         '.h5, .hdf5'
         """
         return ("folder with " if self.is_folder else "") + ", ".join(self.files)
@@ -46,8 +47,27 @@ TABLE = (
         (".nwb",),
         "NWB 2",
         "nwb",
-        "spike times of the units table, behavior series, trials, electrodes",
+        "spike times of the units table, or a series of counts; behavior series, trials, electrodes; `eval_mask`",
         "a2929_head_direction.nwb, ecephys_tutorial_v2.5.0.nwb",
+    ),
+    Format(
+        (".zgroup",),
+        "NWB 2 of Zarr",
+        "nwb_zarr",
+        "the same, from folders of hdmf-zarr",
+        "files made here by hdmf-zarr",
+        "Zarr 2 on this machine; links and columns of references are left out",
+        "neurofs[zarr]",
+        is_folder=True,
+    ),
+    Format(
+        ("https://…", "s3://…", "dandi:…"),
+        "NWB 2 elsewhere",
+        "remote",
+        "the same, of which only what is needed is fetched",
+        "files made here, from a server on this machine",
+        "HDF5 alone, from servers that send parts of files; public buckets and dandisets",
+        is_address=True,
     ),
     Format(
         (".mat",),
@@ -105,7 +125,7 @@ TABLE = (
     ),
 )
 
-FORMATS = {name: known for known in TABLE for name in known.files if not known.is_folder}
+FORMATS = {name: known for known in TABLE for name in known.files if not known.is_folder and not known.is_address}
 """By suffix."""
 
 FOLDERS = {name: known for known in TABLE for name in known.files if known.is_folder}
