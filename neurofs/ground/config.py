@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_origin
 import tomli_w
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from neurofs.ground.effort import Effort
 from neurofs.ground.errors import InputError, UsageError, printable, quoted
 
 
@@ -160,9 +161,7 @@ class TensorOptions(Options):
     lead: float = Field(0.0, ge=-3600, le=3600, description="Predict this many seconds ahead (negative: behind).")
     step: float | None = Field(None, ge=1e-6, description="Seconds between samples; one bin by default.")
     sqrt: bool = Field(False, description="Take the square root of counts.")
-    smooth: float = Field(
-        0.0, ge=0, le=60, description="SD of causal Gaussian smoothing of counts, in seconds."
-    )
+    smooth: float = Field(0.0, ge=0, le=60, description="SD of causal Gaussian smoothing of counts, in seconds.")
     period: tuple[str, str] | None = Field(
         None, description="Two trial columns between which targets are taken, e.g. move_onset stop."
     )
@@ -208,6 +207,11 @@ class CompareOptions(Options):
     )
     dependency: bool = Field(
         False, description="Ask whether channels work together: pairs whose product tells what no sum of channels does."
+    )
+    effort: Effort = Field(
+        "normal",
+        description="Work put into sessions of many samples: full compares every sample with every other, normal and "
+        "quick draw or thin samples above bounds that the methods text names.",
     )
     allow_leakage: bool = Field(False, description="Allow folds of shuffled bins, which leak.")
     seed: int = Field(0, ge=0, description="Seed of everything random.")
