@@ -21,7 +21,10 @@ if TYPE_CHECKING:  # so that editors and type checkers know what `neurofs.load` 
     from neurofs.decoders.base import Decoder as Decoder, TunedDecoder as TunedDecoder
     from neurofs.decoders.kernel_rgs import KernelRGSDecoder as KernelRGSDecoder
     from neurofs.decoders.kernel_ridge import KernelRidgeMetric as KernelRidgeMetric
+    from neurofs.decoders.model import Model as Model
+    from neurofs.decoders.model_folder import read_model as read_model
     from neurofs.decoders.nearest import LocalLinear as LocalLinear, SoftKNN as SoftKNN
+    from neurofs.decoders.online import OnlineDecoder as OnlineDecoder
     from neurofs.features.samples import Samples as Samples
     from neurofs.features.splits import BlockedKFold as BlockedKFold
     from neurofs.features.tensor import (
@@ -38,6 +41,7 @@ if TYPE_CHECKING:  # so that editors and type checkers know what `neurofs.load` 
     from neurofs.recordings.simulate import map_truth as map_truth, simulate_session as simulate_session
     from neurofs.recordings.writers import write as write
     from neurofs.report.page import render as render
+    from neurofs.running.fitting import fit as fit
     from neurofs.running.session import decode as decode
     from neurofs.selectors import SELECTORS as SELECTORS
     from neurofs.selectors.base import Selector as Selector
@@ -62,10 +66,14 @@ _ROOMS = {
     "decoders.kernel_ridge": "KernelRidgeMetric",
     "decoders.kernel_rgs": "KernelRGSDecoder",
     "decoders.base": "Decoder TunedDecoder",
+    "decoders.model": "Model",
+    "decoders.model_folder": "read_model",
+    "decoders.online": "OnlineDecoder",
     "pipeline": "compare",
     "comparison.comparison": "Comparison read save",
     "report.page": "render",
     "running.session": "decode",
+    "running.fitting": "fit",
     "ground.method": "Method",
     "ground.works": "Work",
 }

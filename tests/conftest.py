@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,6 +11,13 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # workers side by side: one thread each
 
 import hypothesis
 import pytest
+
+PORTABLE = Path(__file__).parent / "portable"
+LIKE_WINDOWS = "NEUROFS_TEST_PORTABLE" in os.environ
+if LIKE_WINDOWS:  # here, and in all processes that tests start
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(PORTABLE), os.environ.get("PYTHONPATH")]))
+    sys.path.insert(0, str(PORTABLE))
+    __import__("hidden").hide()
 
 hypothesis.settings.register_profile(
     "neurofs", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
@@ -27,7 +35,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Tests of Dask need the extra `cluster`; CI must have it."""
+    """Tests of Dask need the extra `cluster`, which CI must have; those of forks and limits of memory need POSIX."""
+    if item.get_closest_marker("posix") and (LIKE_WINDOWS or sys.platform == "win32"):
+        pytest.skip("needs fork, or limits of memory")
     if item.get_closest_marker("dask") and find_spec("distributed") is None:
         message = "Dask is not installed (pip install neurofs[cluster])"
         (pytest.fail if os.environ.get("CI") else pytest.skip)(message)

@@ -54,6 +54,7 @@ def decode_command(
       neurofs decode session.nwb --target hand_velocity --set rgs.n_epochs=5 --n-repeats 5
       neurofs decode reports/day1/run.toml --out reports/day1-again
     """
+    _expect_work(jobs)
     from neurofs.running.batch.config import place_sessions
     from neurofs.running.session import choose_options
 
@@ -64,6 +65,15 @@ def decode_command(
         _decode_many(placed, out or Path("reports"), jobs, fresh)
     else:
         _decode_one(runs[0], out or placed[0].folder, jobs, fresh=fresh, overwrite=overwrite)
+
+
+def _expect_work(jobs: int | None) -> None:
+    """Let the libraries of the workers be loaded beside those of this process."""
+    from neurofs.running.executors import count_jobs
+    from neurofs.running.worker import expect_workers
+
+    if count_jobs(jobs) > 1:
+        expect_workers("neurofs.comparison.evaluate")
 
 
 def _decode_one(options: Any, folder: Path, jobs: int | None, **how: bool) -> None:

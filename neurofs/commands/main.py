@@ -15,12 +15,15 @@ from neurofs import __version__
 from neurofs.commands.batch import batch_command
 from neurofs.commands.bench import bench_command
 from neurofs.commands.decode import decode_command
+from neurofs.commands.fit import fit_command
 from neurofs.commands.inspect import inspect_command
 from neurofs.commands.list import list_command
 from neurofs.commands.output import current_output, note_arguments, print_error
+from neurofs.commands.predict import predict_command
 from neurofs.commands.report import report_command
 from neurofs.commands.reproduce import reproduce_command
 from neurofs.commands.simulate import simulate_command
+from neurofs.commands.stream import stream_command
 from neurofs.commands.transfer import transfer_command
 from neurofs.ground.errors import NeurofsError
 
@@ -78,6 +81,9 @@ def main() -> None:
 
 for command in (
     decode_command,
+    fit_command,
+    predict_command,
+    stream_command,
     inspect_command,
     list_command,
     report_command,

@@ -17,7 +17,7 @@ jobs_option = click.option("-j", "--jobs", type=click.IntRange(1), help="Tasks a
 RARE_KEYS = ("step", "sqrt", "smooth", "period", "n_neighbors", "beta", "allow_leakage")
 """Keys of settings that few people need."""
 
-PART_KEYS = ("channels", "exclude_channels", "from_time", "to_time", "trials", "where")
+PART_KEYS = ("channels", "unsorted", "exclude_channels", "from_time", "to_time", "trials", "where")
 """Keys that say which part of a session is used."""
 
 SHORT = {"from_time": "--from", "to_time": "--to"}
@@ -39,6 +39,7 @@ class OptionsCommand(Command):
     """A command that also takes every key of some settings as an option."""
 
     KIND = "LoadOptions"
+    LEFT_OUT: tuple[str, ...] = ()
     rare: tuple[str, ...] = (RARE,)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -46,7 +47,7 @@ class OptionsCommand(Command):
         from neurofs.ground import config
 
         own = super().get_params(ctx)
-        taken = {param.name for param in own}
+        taken = {param.name for param in own} | set(self.LEFT_OUT)
         fields = getattr(config, self.KIND).model_fields
         return [*own[:-1], *(make_option(k, f) for k, f in fields.items() if k not in taken), _no_trials(), own[-1]]
 
@@ -56,6 +57,12 @@ class RunCommand(OptionsCommand):
 
     KIND = "RunOptions"
     rare = (RARE, LAYOUT)
+
+
+class FitCommand(RunCommand):
+    """A command that takes the keys of a run.toml that have a meaning for a single decoder."""
+
+    LEFT_OUT = ("selectors", "decoders", "settings", "sizes", "n_neighbors", "beta", "dependency", "allow_leakage")
 
 
 def make_option(key: str, field: Any) -> click.Option:

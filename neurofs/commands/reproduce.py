@@ -49,6 +49,7 @@ def _reproduce_one(
     name: str, out: Path | None, jobs: int, repetitions: int | None, seed: int, figure: Path | None
 ) -> None:
     from neurofs.experiments.reproduce import check_figure, list_claims, reproduce, save_figure, takes_jobs
+    from neurofs.ground.csv_tables import render_csv
     from neurofs.ground.files import prepare_place, write_atomically
 
     options: dict[str, Any] = {"jobs": jobs} if takes_jobs(name) else {}
@@ -60,7 +61,7 @@ def _reproduce_one(
         options["repetitions"] = repetitions
     table, text = reproduce(name, progress=_show_progress, seed=seed, **options)
     if out is not None:
-        write_atomically(out, table.to_csv(index=False))
+        write_atomically(out, render_csv(table))
     saved = save_figure(name, table, figure)
     current_output().show(
         lambda: {"name": name, "text": text, "claims": list_claims(name, table), "figure": str(saved)},

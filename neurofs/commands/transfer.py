@@ -45,6 +45,7 @@ def transfer_command(
     """
     from neurofs.comparison.transfer import render_transfer, transfer
     from neurofs.ground.config import TensorOptions, make_options
+    from neurofs.ground.csv_tables import render_csv
     from neurofs.ground.errors import printable
     from neurofs.ground.files import prepare_place, write_atomically
     from neurofs.recordings.readers import load
@@ -55,7 +56,7 @@ def transfer_command(
     found = transfer(sessions, load(new), options, quality=quality, random_state=seed, progress=_show_progress)
     if out is not None:
         names = found.ranking["channel"].map(printable)
-        write_atomically(out, found.ranking.assign(channel=names).to_csv(index=False))
+        write_atomically(out, render_csv(found.ranking.assign(channel=names)))
     place = "" if out is None else f"\n\nranking: {out}"
     brief = out or render_transfer(found, top)
     current_output().show(found.to_dict, lambda: f"{render_transfer(found, top)}{place}", brief)

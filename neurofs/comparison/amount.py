@@ -5,8 +5,11 @@ from collections.abc import Iterator
 from neurofs.comparison.summary import SessionFacts
 from neurofs.comparison.wording import format_percent
 
-MUCH = 0.1
-"""Share of bins or trials from which on their loss is worth a warning."""
+MUCH, MOST = 0.1, 0.5
+"""Shares from which on a loss is worth a warning: of targets or trials, and of bins to which windows do not fit.
+
+Every window costs the bins at the edge of a trial, so that these are told but no warning, unless most are lost.
+"""
 
 
 def describe_amount(facts: SessionFacts, choice: str = "") -> str:
@@ -32,9 +35,7 @@ def _tell_trials(facts: SessionFacts) -> str:
 def _tell_dropped(facts: SessionFacts) -> str:
     reasons = {
         "outside": "outside of trials" if facts.n_trials_recorded else "not observed",
-        "window": f"whose window of {_tell_window(facts)} leaves the trial"
-        if facts.n_trials_recorded
-        else f"whose window of {_tell_window(facts)} was not all observed",
+        "window": f"{_tell_edge(facts)}, where no window of {_tell_window(facts)} fits",
         "target": "without a target",
         "period": "outside the period",
         "step": "between steps",
@@ -44,15 +45,25 @@ def _tell_dropped(facts: SessionFacts) -> str:
     return f"; dropped {total:,} bins: {', '.join(parts)}" if parts else ""
 
 
+def _tell_edge(facts: SessionFacts) -> str:
+    return f"at the edge of {'trials' if facts.n_trials_recorded else 'what was observed'}"
+
+
+def tell_edges(facts: SessionFacts) -> str:
+    """Return which share of bins no window fits to, if it is much; else nothing."""
+    share = facts.dropped.window / max(1, facts.n_samples + facts.dropped.window)
+    return f"{format_percent(share)} of bins, {_tell_edge(facts)}, are not decoded" if share > MUCH else ""
+
+
 def _tell_window(facts: SessionFacts) -> str:
     return f"{facts.n_lags * facts.bin_width:g} s"
 
 
 def warn_of_losses(facts: SessionFacts) -> Iterator[str]:
-    """Yield a warning if more than a tenth of bins, or of trials, is lost; what was asked for is no loss."""
+    """Yield a warning if much is lost; what was asked for is no loss."""
     dropped = facts.dropped
     lost, usable = dropped.window + dropped.target, facts.n_samples + dropped.window + dropped.target
-    if lost > MUCH * usable:
+    if dropped.target > MUCH * usable or lost > MOST * usable:
         yield (
             f"{lost:,} of {usable:,} bins ({format_percent(lost / usable)}) are not decoded: {_tell_reasons(facts)}"
             f"{_tell_remedy(facts)}"
@@ -67,8 +78,8 @@ def warn_of_losses(facts: SessionFacts) -> Iterator[str]:
 
 def _tell_reasons(facts: SessionFacts) -> str:
     window, target = facts.dropped.window, facts.dropped.target
-    where = "the trial" if facts.n_trials_recorded else "what was observed"
-    parts = [f"the window of {facts.n_lags} lags ({_tell_window(facts)}) of {window:,} leaves {where}"] * bool(window)
+    parts = [f"no window of {facts.n_lags} lags ({_tell_window(facts)}) fits to {window:,} {_tell_edge(facts)}"]
+    parts = parts * bool(window)
     return " and ".join(parts + [f"the target of {target:,} is missing"] * bool(target))
 
 

@@ -47,3 +47,8 @@ class ChannelTests(Part):
     def by_channel(self) -> dict[str, TestedChannel]:
         """The channels by name."""
         return {one.channel: one for one in self.channels}
+
+    @property
+    def most_tuned(self) -> list[TestedChannel]:
+        """The tuned channels, those first whose counts the target explains best."""
+        return sorted((one for one in self.channels if one.tuned), key=lambda one: -one.r2)

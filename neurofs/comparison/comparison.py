@@ -31,6 +31,7 @@ from pydantic import ValidationError
 from neurofs.comparison.channel_summary import TestedChannel
 from neurofs.comparison.summary import SCHEMA, Summary
 from neurofs.ground.config import RunOptions, given_options, make_options, read_toml, render_toml
+from neurofs.ground.csv_tables import read_csv, render_csv
 from neurofs.ground.errors import InputError
 from neurofs.ground.files import make_folder, write_atomically
 
@@ -130,7 +131,7 @@ def start_run(folder: str | Path, options: RunOptions) -> Path:
 def save(comparison: Comparison, folder: str | Path) -> Path:
     """Write a comparison as a run folder (all but its report) and return the folder."""
     folder = start_run(folder, comparison.config)
-    write_atomically(folder / "scores.csv", comparison.scores.to_csv(index=False, lineterminator="\n"))
+    write_atomically(folder / "scores.csv", render_csv(comparison.scores))
     for name in ("weights", "predictions", "session"):
         write_atomically(folder / f"{name}.nc", _to_netcdf(getattr(comparison, name)))
     _save_table(folder / "channels.csv", _tabulate_channels(comparison.summary))
@@ -144,7 +145,7 @@ def _save_table(path: Path, table: pd.DataFrame | None) -> None:
     if table is None:
         path.unlink(missing_ok=True)
     else:
-        write_atomically(path, table.to_csv(index=False, lineterminator="\n"))
+        write_atomically(path, render_csv(table))
 
 
 def _tabulate_channels(summary: Summary) -> pd.DataFrame | None:
@@ -159,17 +160,13 @@ def read(folder: str | Path) -> Comparison:
     folder = Path(folder)
     summary = _read_summary(folder / "summary.json")
     try:
-        scores = _read_csv(folder / "scores.csv", SCORE_COLUMNS)
-        pairs = _read_csv(folder / "pairs.csv", PAIR_COLUMNS) if summary.dependency else None
+        scores = read_csv(folder / "scores.csv", SCORE_COLUMNS)
+        pairs = read_csv(folder / "pairs.csv", PAIR_COLUMNS) if summary.dependency else None
         tables = {name: _read_netcdf(folder / f"{name}.nc") for name in ("weights", "predictions", "session")}
     except (OSError, ValueError, KeyError) as error:
         raise InputError(folder, "the files of a run", error, "Run it again.") from None
     config = make_options(RunOptions, read_toml(folder / "run.toml", "the settings of a run"), "run.toml")
     return Comparison(scores, summary=summary, config=config, pairs=pairs, **tables)
-
-
-def _read_csv(path: Path, columns: dict[str, str]) -> pd.DataFrame:
-    return pd.read_csv(path, dtype=columns, keep_default_na=False, na_values=[""])
 
 
 def _read_summary(path: Path) -> Summary:

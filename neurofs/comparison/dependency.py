@@ -11,6 +11,7 @@ from scipy.linalg import inv, solve
 
 from neurofs.comparison.names import split_method
 from neurofs.comparison.pair_test import N_SHIFTS, PairTest, Q, find_pairs, sum_few
+from neurofs.comparison.places import Places
 from neurofs.comparison.problem import BASELINES, Problem
 from neurofs.comparison.stats import compare_paired, estimate
 from neurofs.comparison.summary import ChannelPair, ChannelPart, Dependency, Gap
@@ -38,7 +39,7 @@ def measure_dependency(
     parts = Channels(X[:, :, test.active], Y, folds)
     listed = [_describe_pair(row, parts, test) for row in table[: max(N_LISTED, _n_strong(table))].itertuples()]
     found = Dependency(
-        gap=find_gap(scores, "accuracy" if problem.classes else "r2"),
+        gap=find_gap(scores, "accuracy" if problem.classes else "r2", Places.of(problem)),
         channels=[
             ChannelPart(channel=channels[c], alone=parts.alone(i), unique=parts.unique(i))
             for i, c in enumerate(test.active)
@@ -57,24 +58,24 @@ def measure_dependency(
 # ------------------------------------------------------------------------------------------------------ gap
 
 
-def find_gap(scores: pd.DataFrame, score: str) -> Gap | None:
+def find_gap(scores: pd.DataFrame, score: str, places: Places) -> Gap | None:
     """Compare the best selector of sets with the best of single features, both with soft kNN.
 
     Both were chosen by the scores that are compared, so that p is multiplied by the number of choices.
     """
     chosen = scores[scores["chosen"] & (scores["method"] == scores["selector"])]
-    table = chosen.pivot_table(score, ["repeat", "fold"], "method", aggfunc="mean").dropna()
+    table = chosen.pivot_table(score, places.keys, "method", aggfunc="mean").dropna()
     sets, singles = _sort_out(list(table.columns))
     if not sets or not singles or not len(table):
         return None
     together, alone = table[sets].mean().idxmax(), table[singles].mean().idxmax()
-    ratio, n_choices = float((scores["n_test"] / scores["n_train"]).mean()), len(sets) * len(singles)
+    n_choices = len(sets) * len(singles)
     difference = (table[together] - table[alone]).to_numpy()
-    p = compare_paired(difference, ratio)["p"]
+    p = compare_paired(difference, places.ratio)["p"]
     return Gap(
         together=together,
         alone=alone,
-        difference=estimate(difference, ratio),
+        difference=estimate(difference, places.ratio),
         p=None if p is None else min(1.0, n_choices * p),
         n_choices=n_choices,
         n_folds=len(table),

@@ -1,20 +1,21 @@
 """Makes the `Summary` of a comparison from its scores, weights and predictions."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from neurofs.comparison.amount import warn_of_losses
 from neurofs.comparison.chance import describe_chance
 from neurofs.comparison.channel_summary import ChannelTests
 from neurofs.comparison.coverage import describe_coverage
+from neurofs.comparison.facts import describe_facts
 from neurofs.comparison.field_scores import score_in_field
 from neurofs.comparison.headline import write_headline
 from neurofs.comparison.names import name_method
+from neurofs.comparison.places import Places
 from neurofs.comparison.problem import KERNEL, SPARSE, Problem
 from neurofs.comparison.scores import RANGES, SCORES, find_variance
 from neurofs.comparison.stats import (
@@ -35,25 +36,22 @@ from neurofs.comparison.summary import (
     Confusion,
     Curve,
     Dependency,
-    Dropped,
     Estimate,
     FewChannels,
     Findings,
     KeptChannel,
     MethodScores,
-    Output,
     PairedTest,
     PooledScores,
     Provenance,
     Score,
     Scores,
-    SessionFacts,
     Stability,
     Summary,
     Weighting,
     Wins,
 )
-from neurofs.recordings.recording import Recording, find_gaps
+from neurofs.recordings.recording import Recording
 
 FOLD = ["output", "repeat", "fold"]
 CURVE = ["selector", "weighted", "output"]
@@ -90,7 +88,7 @@ def summarize(
         few_channels=_describe_few_channels(weights, digest, chance),
         chance=chance,
         coverage=describe_coverage(predictions),
-        confusion=_count_confusion(problem, predictions, methods[0].method),
+        confusion=_count_confusion(problem, predictions, digest.main),
         channels=channels,
         dependency=dependency,
         provenance=provenance,
@@ -99,11 +97,7 @@ def summarize(
 
 
 class _Digest:
-    """The table of scores, seen from every side that the summary needs.
-
-    Repeats with other borders test the same stretches of time again. They make a fold's score less noisy, but no new
-    fold: the scores of a place are averaged over repeats before anything else. Permuted repeats have no such places.
-    """
+    """The table of scores, seen from every side that the summary needs; by place (`comparison.places`)."""
 
     def __init__(self, problem: Problem, scores: pd.DataFrame) -> None:
         """Split the table into curves and choices."""
@@ -111,9 +105,13 @@ class _Digest:
         self.curve = scores[~scores["chosen"]]
         self.chosen = scores[scores["chosen"]]
         self.score: Score = "accuracy" if problem.classes else "r2"
-        self.ratio = float((scores["n_test"] / scores["n_train"]).mean())
-        self.main = _find_main(problem.reference, set(self.chosen["method"]))
-        self.place = ["fold"] if problem.kind in ("trials", "blocks") else ["repeat", "fold"]
+        places = Places.of(problem)
+        self.place, self.ratio = places.keys, places.ratio
+
+    @property
+    def main(self) -> str:
+        """The method of the headline."""
+        return _find_main(self.problem.reference, set(self.chosen["method"]))
 
     def rank_methods(self) -> list[MethodScores]:
         """Return the methods with their scores at their own choices, best first."""
@@ -238,6 +236,11 @@ class _Digest:
                 yield BestSize(selector=selector, weighted=weighted, output=output, **best)
 
 
+def rank_methods(problem: Problem, scores: pd.DataFrame) -> list[MethodScores]:
+    """Return the methods of a table of scores, best first."""
+    return _Digest(problem, scores).rank_methods()
+
+
 def _find_main(reference: str, methods: set[str]) -> str:
     """Return the method of the headline; it is chosen before any score is seen.
 
@@ -259,73 +262,6 @@ def _compare_curves(ours: pd.DataFrame, theirs: pd.DataFrame) -> dict[str, Any]:
     share = [share_of_wins(ours[n], theirs[n].reindex(ours.index)) for n in sizes]
     return {"n": sizes, "share": share, "n_folds": len(ours)}
 
-
-def describe_facts(recording: Recording, tensor: xr.Dataset, problem: Problem) -> SessionFacts:
-    """Return what is decoded, with warnings; known before any task is done."""
-    from neurofs.recordings.quality import find_warnings
-
-    attrs = tensor.attrs
-    outputs = zip(problem.outputs, problem.units, strict=True)
-    facts = SessionFacts(
-        name=recording.name,
-        source=recording.source,
-        source_hash=recording.source_hash,
-        duration=recording.duration,
-        span=recording.span,
-        n_channels=recording.n_channels,
-        n_lags=tensor.sizes["lag"],
-        bin_width=attrs["bin_width"],
-        first_lag=attrs["first_lag"],
-        n_samples=len(problem.samples),
-        n_trials=0 if problem.trials is None else len(np.unique(problem.trials)),
-        n_trials_recorded=attrs["n_trials"],
-        n_gaps=len(find_gaps(recording.observed)),
-        kind=problem.kind,
-        outputs=[Output(name=name, unit=unit) for name, unit in outputs],
-        classes=problem.classes,
-        dropped=Dropped(**{why: attrs[f"dropped_{why}"] for why in Dropped.model_fields}),
-        notes=attrs["notes"],
-        warnings=[*find_warnings(recording), *_find_warnings(problem, attrs)],
-    )
-    return facts.model_copy(update={"warnings": [*warn_of_losses(facts), *facts.warnings]})
-
-
-def _find_warnings(problem: Problem, attrs: Mapping[str, Any]) -> Iterator[str]:
-    if problem.kind == "shuffled":
-        yield "folds of shuffled bins leak: every score in this run is inflated"
-    if attrs["dropped_target"]:
-        yield f"{attrs['dropped_target']} samples were dropped because the target is missing there"
-    yield from _find_still_folds(problem)
-    if problem.kind == "permuted":
-        yield (
-            "folds of permuted trials or blocks: neighbors in time of a test sample are in the training part, so that "
-            "scores measure interpolation, which slow drift alone can make good; chance is not tested"
-        )
-    if problem.kind in ("trials", "blocks") and len(problem.samples) < FEW_SAMPLES:
-        yield f"only {len(problem.samples)} samples: shifts of the target are short against the movement"
-
-
-def _find_still_folds(problem: Problem) -> Iterator[str]:
-    """Warn of folds in which the target hardly varies: R² there is far below 0 for small errors."""
-    if problem.classes:
-        return
-    variance = np.array([problem.targets[fold.test].var(axis=0) for fold in problem.folds])  # (folds, outputs)
-    still = (variance < STILL * np.median(variance, axis=0)).any(axis=0)
-    for output in np.flatnonzero(still):
-        least, usual = variance[:, output].min(), np.median(variance[:, output])
-        yield (
-            f"{problem.outputs[output]} varies {'not at all' if least == 0 else f'{usual / least:.0f} times less'} in "
-            "one "
-            "fold than in most: R² of that fold, and so the mean, says little, and its interval holds less often than "
-            "95 %"
-        )
-
-
-STILL = 0.2
-"""Share of the usual variance of the target, below which R² of a fold says little."""
-
-FEW_SAMPLES = 300
-"""Samples below which shifts, of a third of them at most, are too short to be trusted."""
 
 MARGIN = 0.05
 """Loss of the score that counts as none where few channels are to replace all."""

@@ -20,6 +20,7 @@ from neurofs.comparison.problem import Problem, Task, decoders_of, effort_of, ma
 from neurofs.comparison.scores import score_classes, score_values
 from neurofs.comparison.store import TaskResult
 from neurofs.decoders import DECODERS
+from neurofs.decoders.nearest import SoftKNN
 from neurofs.features.holdouts import Holdout, hold_out, pick_evenly
 from neurofs.features.samples import Samples
 from neurofs.ground.effort import bound
@@ -86,13 +87,14 @@ def run_task(problem: Problem, task: Task) -> TaskResult:
     started = time.perf_counter()
     with one_thread():
         fold = next(f for f in problem.folds if (f.repeat, f.fold) == (task.repeat, task.fold))
-        whole = _whole(problem, task)
+        whole = take_all(problem, task)
         run = _run_joint if find_decoder(task.method) else _run_selector
         result = run(problem, task, whole[fold.train], whole[fold.test])
     return replace(result, seconds=time.perf_counter() - started)
 
 
-def _whole(problem: Problem, task: Task) -> Half:
+def take_all(problem: Problem, task: Task) -> Half:
+    """Return all samples, with the targets of a task."""
     y = problem.targets if task.output < 0 else problem.targets[:, task.output]
     return Half(problem.samples, y[:, 0] if y.ndim == 2 and problem.classes else y, problem.trials)
 
@@ -219,15 +221,43 @@ def _predict_curves(
 def _decode(
     problem: Problem, name: str, ranking: Ranking, tuned: Tuned, train: Half, test: Half
 ) -> tuple[np.ndarray, dict[str, Any]]:
-    """Decode with another decoder: auto takes the whole metric, the others the chosen features."""
+    """Decode with another decoder."""
+    decoder, about = _fit_decoder(problem, name, ranking, tuned, train)
+    return _labels(problem, decoder.predict(test.samples)), about
+
+
+def _fit_decoder(
+    problem: Problem, name: str, ranking: Ranking, tuned: Tuned, train: Half
+) -> tuple[Any, dict[str, Any]]:
+    """Fit another decoder: auto takes the whole metric, the others the chosen features."""
     whole = name == "auto" and ranking.metric is not None
     n = ranking.order.size if whole else tuned.choice.n
     holdouts = [Holdout(h.fit, h.test, h.weights.top(n)) for h in tuned.holdouts]
     decoder = DECODERS[name](**effort_of(DECODERS[name], problem.options))
     decoder.fit(train.samples, _targets(problem, train), train.trials, ranking.top(n), holdouts)
     used = decoder.preferred_[0] if name == "auto" else name
-    about = {"decoder": used, "n": n, "weighted": ranking.metric is not None}
-    return _labels(problem, decoder.predict(test.samples)), about
+    return decoder, {"decoder": used, "n": n, "weighted": ranking.metric is not None}
+
+
+def fit_method(problem: Problem, method: str, task: Task, train: Half) -> Any:
+    """Return the decoder of a method, fitted to a training part as `run_task` fits it.
+
+    `task` is one of the selector, or of the decoder itself if it decodes all features. A selector alone is decoded
+    by soft kNN, with its choices.
+    """
+    if find_decoder(method):
+        decoder = _make_joint(problem, task)[0]
+        return decoder.fit(train.samples, _targets(problem, train), train.trials)
+    selector, name = split_method(method)
+    seed = task.seed(problem.options.seed)
+    ranking = fit_selector(problem, selector, train, seed)
+    tuned = rehearse(problem, selector, train, _sizes(problem, selector), seed)
+    if name:
+        return _fit_decoder(problem, name, ranking, tuned, train)[0]
+    choice = tuned.choice
+    metric = (ranking if choice.weighted else replace(ranking, metric=None)).top(choice.n)
+    decoder = SoftKNN(n_neighbors=choice.k, beta=choice.beta)
+    return decoder.fit(train.samples, _targets(problem, train), train.trials, metric)
 
 
 def _targets(problem: Problem, part: Half) -> np.ndarray:

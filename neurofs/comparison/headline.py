@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from neurofs.comparison.channel_summary import ChannelTests
 from neurofs.comparison.names import name_method, split_method
 from neurofs.comparison.problem import KERNEL, SPARSE
@@ -46,7 +48,7 @@ def write_headline(summary: Findings) -> Headline:
         numbers=numbers,
         how_well=[_describe_main(summary), *([_compare_with_rival(summary, rival_number)] if rival_number else [])],
         which=[*tell_channels(summary.channels), *_describe_few_channels(summary)],
-        believe=[judge_chance(summary.chance_of(summary.main))] if summary.chance else [],
+        believe=[judge_chance(summary.chance_of(summary.main)), *_doubt(summary)],
     )
 
 
@@ -68,7 +70,7 @@ def tell_channels(tests: ChannelTests | None) -> Iterator[str]:
         tests.n_adds, f"; {tests.n_adds} add something that no other has"
     )
     text = f"{tests.n_tuned} of {n} channels {'is' if tests.n_tuned == 1 else 'are'} tuned ({rate}){adds}"
-    best = sorted((one for one in tests.channels if one.tuned), key=lambda one: -one.r2)[:MOST_TUNED]
+    best = tests.most_tuned[:MOST_TUNED]
     names = f" Most strongly tuned: {', '.join(printable(one.channel) for one in best)}." if len(best) > 1 else ""
     yield f"{text}{tell_lags(tests)}.{names}"
 
@@ -82,36 +84,49 @@ def tell_lags(tests: ChannelTests) -> str:
 
 
 def _describe_main(summary: Findings) -> str:
+    """Say what the main method decodes, and what it is not shown to decode."""
     main = summary.by_method[summary.main]
-    outputs = " and ".join(
-        f"{printable(name)} with {SCORE_NAMES[summary.score]} = {format_estimate(found.of(summary.score))}"
+    scores = {
+        name: f"{SCORE_NAMES[summary.score]} = {format_estimate(found.of(summary.score))}"
         for name, found in main.outputs.items()
-    )
+    }
+    beyond = {test.output for test in summary.chance_of(main.method) if test.beyond}
+    decoded = [f"{printable(name)} with {score}" for name, score in scores.items() if name in beyond]
+    missed = [f"{printable(name)}, {score}" for name, score in scores.items() if name not in beyond]
+    said = [f"decodes {_join(decoded)}"] if decoded else []
+    if missed:
+        what = "is not shown to decode" if summary.chance else "was not tested against chance on"
+        said.append(f"{what} {'; '.join(missed)}")
     if main.in_field is not None:
         field = format_estimate(main.in_field, *((3, 2) if summary.session.classes else (1, 1)))
-        outputs += f", {'accuracy per trial' if summary.session.classes else 'mean error in degrees'} {field}"
+        said[-1] += f", {'accuracy per trial' if summary.session.classes else 'mean error in degrees'} {field}"
     n_features = summary.session.n_channels * summary.session.n_lags
-    used = f"{main.n.median} of {n_features}" if main.n.median < n_features else f"all {n_features}"
+    used = f"{main.n.median:,} of {n_features:,}" if main.n.median < n_features else f"all {n_features:,}"
     auto = ", the decoder chosen on training data," if split_method(main.method)[1] == "auto" else ""
-    return f"{name_method(main.method)}{auto} decodes {outputs}, from {used} features."
+    name = name_method(main.method)
+    return f"{name[0].upper()}{name[1:]}{auto} {'; it '.join(said)}, from {used} features."
 
 
 def _compare_with_rival(summary: Findings, rival: Number) -> str:
     """Compare the main method with the best rival, in the words that their test allows."""
     test = summary.tests_by_method[rival.method]
     name = f"the best rival, {name_method(rival.method)} ({format_number(rival.mean)})"
+    if summary.chance and not any(one.beyond for m in (summary.main, rival.method) for one in summary.chance_of(m)):
+        return f"Nor is {name}."
     if test.p_holm is None:
         return f"{name[0].upper()}{name[1:]}, cannot be compared: there is only one fold."
     n = len(summary.tests_by_method)
     p = f"p = {format_p(test.p_holm)}" + (f", corrected for {n} comparisons" if n > 1 else "")
+    told = f"difference {format_estimate(test.difference)}, {p}"
     if test.p_holm > LEVEL:
-        return f"It is level with {name}: the folds do not tell them apart ({p})."
-    ahead = (test.difference.mean or 0.0) > 0
-    return f"It is {'ahead of' if ahead else 'behind'} {name} by {format_number(abs(test.difference.mean or 0))} ({p})."
+        return f"It is level with {name}: the folds do not tell them apart ({told})."
+    return f"It is {'ahead of' if (test.difference.mean or 0.0) > 0 else 'behind'} {name} ({told})."
 
 
 def judge_chance(tests: Sequence[Chance]) -> str:
     """Say for which outputs decoding is beyond chance."""
+    if not tests:
+        return "Chance was not tested: neighbors in time of the test samples are in the training part."
     found = [printable(test.output) for test in tests if test.beyond]
     missed = [_tell_missed(test) for test in tests if not test.beyond]
     other = "targets of other trials" if tests[0].shifted == "trials" else "the target at other times"
@@ -127,6 +142,13 @@ def judge_chance(tests: Sequence[Chance]) -> str:
     )
 
 
+def _doubt(summary: Findings) -> Iterator[str]:
+    """Say where the interval of R² may not hold what it says."""
+    doubts = [printable(doubt) for doubt in summary.session.doubts]
+    if doubts:
+        yield f"The interval of R² may hold less often than 95 %: {'; '.join(doubts)}."
+
+
 def _tell_missed(test: Chance) -> str:
     """Say why decoding of an output is not beyond chance."""
     name = printable(test.output)
@@ -136,8 +158,9 @@ def _tell_missed(test: Chance) -> str:
         return f"{name} is decoded with R² below 0, worse than by its mean"
     least = 1 / (1 + test.n_shifts // 2)
     few = ", the least that so few shifts allow" if test.p <= least and least > LEVEL else ""
-    other = "that of other trials" if test.shifted == "trials" else "that of other times"
-    return f"predictions of {name} do not follow it clearly better than {other} (p = {format_p(test.p_corrected)}{few})"
+    other = f"with {name} {'of other trials' if test.shifted == 'trials' else 'at other times'}"
+    p = f"p = {format_p(test.p_corrected)}{few}"
+    return f"predictions of {name} do not agree with it clearly better than {other} ({p})"
 
 
 def _join(names: list[str]) -> str:
@@ -170,13 +193,13 @@ def render_summary(summary: Summary) -> str:
     """Return the table of methods, one row each, and the headline, as text."""
     columns = _list_columns(summary)
     titles = [title for title, _ in columns]
-    header = ["method", "n", *titles, "loses", "p (Holm)"]
+    header = ["method", "n", *titles, "folds lost", "p (Holm)"]
     tests = summary.tests_by_method
     rows = [
         [
             name_method(m.method),
             str(m.n.median),
-            *(_cell(name, m.pooled.of(name)) for _, name in columns),
+            *(_cell(name, m.pooled.of(name), name == summary.score) for _, name in columns),
             *_test_cells(tests.get(m.method)),
         ]
         for m in summary.methods
@@ -186,15 +209,17 @@ def render_summary(summary: Summary) -> str:
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in (header, *rows)
     ]
-    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:], "", *summary.headline.sentences])
+    key = f"n: features used; in brackets: 95 % interval; folds lost and p: against {name_method(summary.main)}"
+    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:], key, "", *summary.headline.sentences])
 
 
-def _cell(name: str, estimate: Estimate) -> str:
+def _cell(name: str, estimate: Estimate, with_interval: bool) -> str:
     """Return an estimate; an error may be of any size, so that three of its digits are shown."""
-    if name != "mse" or estimate.mean is None:
+    if with_interval or estimate.mean is None:
         return format_estimate(estimate)
-    ends = "" if estimate.low is None else f" ({estimate.low:.2g} to {estimate.high:.2g})"
-    return f"{estimate.mean:.3g}{ends}"
+    if name != "mse":
+        return format_number(estimate.mean)
+    return np.format_float_positional(estimate.mean, 3, fractional=False, trim="-")
 
 
 def _list_columns(summary: Summary) -> list[tuple[str, str]]:

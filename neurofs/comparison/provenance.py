@@ -2,16 +2,15 @@
 
 import datetime
 import platform
-import resource
 import subprocess
-import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from neurofs import __version__
 from neurofs.comparison.summary import Input, Provenance
 from neurofs.ground.config import RunOptions
-from neurofs.ground.files import hash_file
+from neurofs.ground.system import peak_memory
+from neurofs.recordings.readers import hash_input
 from neurofs.recordings.recording import Recording
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "xarray", "pandas", "h5py", "joblib")
@@ -23,14 +22,14 @@ def describe_provenance(
     """Return what a reader needs to repeat a run and to judge what it cost."""
     return Provenance(
         version=__version__,
-        versions={name: _find_version(name) for name in PACKAGES},
+        versions={name: find_version(name) for name in PACKAGES},
         python=platform.python_version(),
         platform=platform.platform(),
         command=command,
         seed=options.seed,
         finished=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         seconds=seconds,
-        peak_memory=_peak_memory(),
+        peak_memory=peak_memory(),
         git=_find_revision(),
         inputs=_list_inputs(options, recording),
         threads=1,
@@ -43,21 +42,15 @@ def _list_inputs(options: RunOptions, recording: Recording) -> list[Input]:
     if options.behavior_file is None:
         return [first]
     path = Path(options.behavior_file)
-    return [first, Input(path=path.name, sha256=hash_file(path))]
+    return [first, Input(path=path.name, sha256=hash_input(path))]
 
 
-def _find_version(name: str) -> str | None:
+def find_version(name: str) -> str | None:
+    """Return the version of a package, None if it is not installed."""
     try:
         return version(name)
     except PackageNotFoundError:
         return None
-
-
-def _peak_memory() -> int:
-    """Return the peak memory of this process and of the largest of its children, in bytes."""
-    unit = 1 if sys.platform == "darwin" else 1024
-    kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    return unit * max(resource.getrusage(kind).ru_maxrss for kind in kinds)
 
 
 def _find_revision() -> str | None:

@@ -1,11 +1,14 @@
 """Statistics over folds: intervals, paired tests, wins, stability of the selection.
 
-Folds share training data, so their scores are not independent. Nadeau and Bengio (2003) correct for it: the
-variance of the mean of J folds is estimated as
+Folds share training data, so their scores are not independent. The variance of the mean of J folds is estimated as
 
-    (1/J + n_test / n_train) · S²,      S² the variance of the scores over folds
+    (1/J + ratio) · S²,      S² the variance of the scores over folds
 
-instead of S²/J, and intervals and tests use Student's t with J − 1 degrees of freedom.
+instead of S²/J (`comparison.places` tells the ratio), and intervals and tests use Student's t with J − 1 degrees of
+freedom.
+
+An interval is to cover the mean of the score over sessions of the same kind and length, decoded in the same way: what a
+new session would be expected to give. It knows of that what the folds of one session show, and no more.
 """
 
 from collections.abc import Sequence
@@ -20,12 +23,17 @@ CONFIDENCE = 0.95
 
 
 def estimate(values: Any, ratio: float, least: float = -np.inf, most: float = np.inf) -> Estimate:
-    """Return the mean over folds with its 95 % interval; `ratio` is n_test / n_train.
+    """Return the mean over folds with its 95 % interval; values lie between `least` and `most`.
 
-    The interval ends where possible values do, which costs it no coverage.
+    A score with one limit, as R² ≤ 1, is skewed away from it: a fold in which the target varies little may be far below
+    the others, and most sessions do not happen to have one. Its interval is symmetric in the logarithm of the distance
+    of the mean from the limit, log(1 − R²), and longer on the far side. Where there are two limits, the interval ends
+    there at the latest.
 
     >>> {name: round(value, 3) for name, value in estimate([0.5, 0.6, 0.7], ratio=0.25)}
     {'mean': 0.6, 'low': 0.271, 'high': 0.929}
+    >>> {name: round(value, 3) for name, value in estimate([0.5, 0.6, 0.7], ratio=0.25, most=1.0)}
+    {'mean': 0.6, 'low': 0.09, 'high': 0.824}
     >>> estimate([0.5, 0.9], ratio=1.0, least=0.0, most=1.0)
     Estimate(mean=0.7, low=0.0, high=1.0)
     """
@@ -37,7 +45,12 @@ def estimate(values: Any, ratio: float, least: float = -np.inf, most: float = np
     if values.size == 1:
         return Estimate(mean=mean)
     half = float(t.ppf((1 + CONFIDENCE) / 2, values.size - 1) * _standard_error(values, ratio))
-    return Estimate(mean=mean, low=max(mean - half, least), high=min(mean + half, most))
+    limit = most if np.isinf(least) else least
+    distance = mean - limit
+    if np.isinf(least) == np.isinf(most) or distance == 0:
+        return Estimate(mean=mean, low=max(mean - half, least), high=min(mean + half, most))
+    low, high = sorted(limit + distance * np.exp([-half / distance, half / distance]))
+    return Estimate(mean=mean, low=float(low), high=float(high))
 
 
 def describe_counts(counts: Any) -> Count:

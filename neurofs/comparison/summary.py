@@ -329,6 +329,10 @@ class SessionFacts(Part):
     classes: list[str] = Field(description="Empty if the target has values.")
     dropped: Dropped
     notes: list[str] = Field(description="What was done to the recording and the target.")
+    doubts: list[str] = Field([], description="Why intervals of R² may hold less often than 95 %.")
+    serious: list[str] = Field(
+        default_factory=list, description="Those of the warnings which say that the file was probably misread."
+    )
     warnings: list[str]
 
 

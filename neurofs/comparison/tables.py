@@ -30,7 +30,7 @@ def assemble_scores(problem: Problem, results: Results) -> pd.DataFrame:
 
 def list_methods(problem: Problem, results: Results) -> list[str]:
     """Return the methods in the order of the tasks, each selector followed by its decoders."""
-    done = [results[task] for task in list_tasks(problem) if task in results]
+    done = [results[task] for task in dict.fromkeys((*list_tasks(problem), *results)) if task in results]
     return list(dict.fromkeys(method for result in done for method in result.predicted))
 
 

@@ -25,6 +25,8 @@ from neurofs.ground.method import Method
 Score = Callable[..., float]
 Predict = Callable[..., np.ndarray]
 Grid = Mapping[str, Sequence[float]]
+PartStep = Callable[[Samples, bool], np.ndarray]
+Step = Callable[[Samples, bool], tuple[np.ndarray, np.ndarray | None]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +148,14 @@ class Decoder(Method, RegressorMixin, BaseEstimator):
     own_metric: ClassVar[str] = ""
     gives_deviation: ClassVar[bool] = False
 
+    def start_online(self) -> Step:
+        """Return a function that predicts one window after another, as `predict` does all of them together.
+
+        It takes `Samples` of a single window and whether this follows the one before without a gap, and returns the
+        outputs, and their deviation if the decoder gives one.
+        """
+        return lambda window, follows: (np.asarray(self.predict(window)).reshape(-1), None)
+
 
 class TunedDecoder(Decoder):
     """Base of decoders with feature weights: checks the data, sets parts aside, keeps one fitted part per metric.
@@ -228,6 +238,20 @@ class TunedDecoder(Decoder):
         parts = [self._predict_part(part, queries) for part in self.parts_]
         predicted = np.concatenate(parts, axis=1) * self.scale_ + self.mean_
         return predicted[:, 0] if self.one_output_ else predicted
+
+    def start_online(self) -> Step:
+        """Return a function that predicts one window after another; see `Decoder.start_online`."""
+        steps = [self._start_part(part) for part in self.parts_]
+
+        def step(window: Samples, follows: bool) -> tuple[np.ndarray, None]:
+            columns = np.concatenate([step_part(window, follows) for step_part in steps], axis=1)
+            return columns[0] * self.scale_ + self.mean_, None
+
+        return step
+
+    def _start_part(self, part: Any) -> PartStep:
+        """Return a function that predicts one window after another; a child may prepare what all windows share."""
+        return lambda window, follows: self._predict_part(part, window)
 
     def _choose(self, rehearsals: list[Rehearsal]) -> dict[str, float]:
         """Return the parameters: those given, and in place of "auto" those of the least error on the hold-outs."""

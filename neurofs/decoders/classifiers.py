@@ -21,7 +21,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, TunedDecoder, weigh
+from neurofs.decoders.base import Grid, Part, PartStep, Predict, Rehearsal, TunedDecoder, weigh
 from neurofs.decoders.kernel_ridge import KernelDecoder, Machine, middle_distance
 from neurofs.decoders.libraries import MANY_ROWS
 from neurofs.features.holdouts import Holdout
@@ -107,20 +107,64 @@ class SVM(ClassDecoder, KernelDecoder):
 
     def _solve(self, table: np.ndarray, targets: np.ndarray, **parameters: float) -> Machine:
         width = parameters["width"] * middle_distance(table)
-
-        def kernel(distances: np.ndarray) -> np.ndarray:
-            return np.exp(-distances.astype(np.float64) / width)
-
         if targets.any(axis=0).sum() == 1:
-            return _always(targets)
-        machine = SVC(kernel="precomputed", C=parameters["C"]).fit(kernel(table), targets.argmax(axis=1))
-        return lambda across: one_hot(machine.predict(kernel(across)), targets.shape[1])
+            return Always.of(targets)
+        K = np.exp(-table.astype(np.float64) / width)
+        machine = SVC(kernel="precomputed", C=parameters["C"]).fit(K, targets.argmax(axis=1))
+        return Votes.of(machine, width, targets)
 
 
-def _always(targets: np.ndarray) -> Machine:
-    """Return a machine that predicts the most frequent class, whatever it is given."""
-    most = one_hot(targets.sum(axis=0).argmax(), targets.shape[1])
-    return lambda X: np.tile(most, (len(X), 1))
+@dataclass(frozen=True, eq=False)
+class Always:
+    """The targets (outputs,) of one class, whatever is asked."""
+
+    targets: np.ndarray
+
+    @classmethod
+    def of(cls, targets: np.ndarray) -> Always:
+        """Take the most frequent class."""
+        return cls(one_hot(targets.sum(axis=0).argmax(), targets.shape[1]).reshape(-1))
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """Return the targets, one row for each of X."""
+        return np.tile(self.targets, (len(X), 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """One machine per pair of classes, Σ_j exp(−d(x, x_j) / width) c_j + b, votes for the first if that is above 0.
+
+    `dual` (rows, pairs) and `intercept` (pairs,); `winner` and `loser` (pairs, outputs) are the targets of the classes
+    of each pair. The class with most votes is predicted, the first of equals.
+    """
+
+    width: float
+    dual: np.ndarray
+    intercept: np.ndarray
+    winner: np.ndarray
+    loser: np.ndarray
+
+    @classmethod
+    def of(cls, machine: SVC, width: float, targets: np.ndarray) -> Votes:
+        """Take the pairs of a fitted machine apart; its dual coefficients stand by class, n − 1 for each row."""
+        n = len(machine.classes_)
+        pairs = [(a, b) for a in range(n) for b in range(a + 1, n)]
+        edges = np.cumsum([0, *machine.n_support_])
+        dual = np.zeros((len(targets), len(pairs)))
+        for p, (a, b) in enumerate(pairs):
+            for own, other in ((a, b), (b, a)):
+                part = slice(edges[own], edges[own + 1])
+                dual[machine.support_[part], p] = machine.dual_coef_[other - (other > own), part]
+        columns = one_hot(machine.classes_, targets.shape[1])
+        winner, loser = (columns[[pair[i] for pair in pairs]] for i in (0, 1))
+        sign = -1.0 if n == 2 else 1.0  # of two classes, scikit-learn gives the coefficients of the second
+        return cls(width, sign * dual, sign * machine.intercept_, winner, loser)
+
+    def __call__(self, across: np.ndarray) -> np.ndarray:
+        """Predict from the distances of the queries to the training rows."""
+        first = np.exp(-across.astype(np.float64) / self.width) @ self.dual + self.intercept > 0
+        votes = first @ self.winner + ~first @ self.loser
+        return one_hot(votes.argmax(axis=1), votes.shape[1])
 
 
 @dataclass(eq=False, repr=False)
@@ -163,9 +207,26 @@ class NaiveBayes(ClassDecoder):
 def _fit_normals(X: np.ndarray, targets: np.ndarray, smoothing: float) -> Machine:
     """Return a naive Bayes classifier; of constant features, what predicts the most frequent class."""
     if not np.ptp(X, axis=0).any():
-        return _always(targets)
+        return Always.of(targets)
     model = GaussianNB(var_smoothing=smoothing).fit(X.astype(np.float64), targets.argmax(axis=1))
-    return lambda queries: one_hot(model.predict(queries.astype(np.float64)), targets.shape[1])
+    return Normals(model.theta_, model.var_, np.log(model.class_prior_), one_hot(model.classes_, targets.shape[1]))
+
+
+@dataclass(frozen=True, eq=False)
+class Normals:
+    """Means and variances (classes, features), the logarithm of the prior of each class, and its targets."""
+
+    mean: np.ndarray
+    variance: np.ndarray
+    prior: np.ndarray
+    targets: np.ndarray
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """Return the targets of the most likely class of each row; the first of equals."""
+        X = X.astype(np.float64)
+        offset = self.prior - 0.5 * np.log(2.0 * np.pi * self.variance).sum(axis=1)
+        terms = [((X - m) ** 2 / v).sum(axis=1) for m, v in zip(self.mean, self.variance, strict=True)]
+        return np.asarray(self.targets[(offset - 0.5 * np.column_stack(terms)).argmax(axis=1)])
 
 
 @dataclass(eq=False, repr=False)
@@ -182,6 +243,11 @@ class OneNN(ClassDecoder):
 
     def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         return Part(weights, (train, targets), {})
+
+    def _start_part(self, part: Part) -> PartStep:
+        train, targets = part.model
+        search = neighbors.Search(train, part.weights, k=1)
+        return lambda window, follows: targets[search.find(window).index[:, 0]]
 
     def _predict_part(self, part: Part, queries: Samples) -> np.ndarray:
         train, targets = part.model

@@ -1,18 +1,21 @@
 """The Kalman filter as a decoder: a linear model of how outputs move and how counts follow them."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any, ClassVar
+from functools import cache, lru_cache
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.linalg import solve
 from scipy.signal import lfilter
 
-from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, TunedDecoder
+from neurofs.decoders.base import Grid, Part, PartStep, Predict, Rehearsal, TunedDecoder
+from neurofs.decoders.loops_kalman import follow, settle
 from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
 
 FORGETTING = 0.98  # what is left of the running sum of an output one bin later
+LONGEST = 5000  # rows after which it is taken to be constant in any case, where rows come one by one
 SETTLED = 1e-10  # change of the covariance, in units of its largest entry, from which on it counts as constant
 
 
@@ -27,6 +30,43 @@ class StateSpace:
     gain: np.ndarray
     information: np.ndarray
     prior: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """Least squares of both equations: of states on the states before them, and of observations on states.
+
+    Q, the covariance of what observations have beside the state, is not shrunk yet.
+    """
+
+    mean: np.ndarray
+    transition: np.ndarray
+    drift: np.ndarray
+    center: np.ndarray
+    H: np.ndarray
+    Q: np.ndarray
+    prior: np.ndarray
+
+    @classmethod
+    def fit(cls, x: np.ndarray, Z: np.ndarray, later: np.ndarray) -> Self:
+        """Fit states x (rows, …) and observations Z; each of the rows `later` follows the row before it in time."""
+        mean, center = x.mean(axis=0), Z.mean(axis=0)
+        x, Z = x - mean, Z - center
+        little = 1e-9 * np.diag(np.where(x.any(axis=0), x.var(axis=0), 1.0))
+        prior = x.T @ x / len(x) + little
+        past, present = x[later - 1], x[later]
+        A = np.ascontiguousarray(solve(past.T @ past + len(x) * little, past.T @ present, assume_a="pos").T)
+        noise = present - past @ A.T
+        H = solve(prior * len(x), x.T @ Z, assume_a="pos").T
+        residual = Z - x @ H.T
+        return cls(mean, A, noise.T @ noise / max(len(later), 1), center, H, residual.T @ residual / len(x), prior)
+
+    def shrink(self, shrinkage: float) -> StateSpace:
+        """Return the model with Q shrunk towards a sphere."""
+        n = len(self.Q)
+        Q = self.Q + (shrinkage * np.trace(self.Q) / n + np.finfo(float).tiny) * np.eye(n)
+        gain = solve(Q, self.H, assume_a="pos").T
+        return StateSpace(self.mean, self.transition, self.drift, self.center, gain, gain @ self.H, self.prior)
 
 
 @dataclass(eq=False, repr=False)
@@ -102,34 +142,65 @@ class Kalman(TunedDecoder):
         return grids
 
     def _prepare(self, t: Rehearsal) -> Predict:
-        estimate = self._estimator(t.train, t.targets, t.weights)
-        return lambda **chosen: self._predict_part(Part(t.weights, estimate(**chosen), chosen), t.queries)
-
-    def _estimator(self, train: Samples, targets: np.ndarray, weights: Any) -> Any:
-        """Return a function of the parameters that fits the model, and fits nothing twice."""
-        order = np.argsort(train.starts, kind="stable")
-        follows = np.append(False, np.diff(train.starts[order]) == self.step_)
-
-        @cache
-        def model(lag: float, n_bins: float, integral: float, derivative: float, shrinkage: float) -> StateSpace:
-            Z = observe(train, weights, lag, n_bins)[order]
-            x = extend_state(targets[order], follows, integral, derivative)
-            return estimate(x, Z, np.flatnonzero(follows), shrinkage)
-
-        def scaled(noise: float, **others: Any) -> StateSpace:
-            found = model(**others)
-            return replace(found, drift=noise * found.drift)
-
-        return scaled
+        estimate, follow_up = self._estimator(t.train, t.targets, t.weights), self._follower(t.queries, t.weights)
+        return lambda **chosen: follow_up(estimate(**chosen), chosen)
 
     def _predict_part(self, part: Part, queries: Samples) -> np.ndarray:
-        model: StateSpace = part.model
-        order = np.argsort(queries.starts, kind="stable")
-        Z = observe(queries, part.weights, part.chosen["lag"], part.chosen["n_bins"])[order]
-        follows = np.append(False, np.diff(queries.starts[order]) == self.step_)
-        out = np.empty((len(queries), len(model.mean)))
-        out[order] = run_filter(model, (Z - model.center) @ model.gain.T, follows) + model.mean
-        return out[:, : len(model.mean) // (1 + bool(part.chosen["integral"]) + bool(part.chosen["derivative"]))]
+        return self._follower(queries, part.weights)(part.model, part.chosen)
+
+    def _start_part(self, part: Part) -> PartStep:
+        model, chosen = part.model, part.chosen
+        covariances, keeps = find_gains(model, LONGEST)
+        n_outputs = len(model.mean) // (1 + bool(chosen["integral"]) + bool(chosen["derivative"]))
+        state, age = np.zeros(len(model.mean)), 0
+
+        def step(window: Samples, follows: bool) -> np.ndarray:
+            nonlocal state, age
+            Z = observe(window, part.weights, chosen["lag"], chosen["n_bins"])
+            age = min(age + 1, len(covariances) - 1) if follows else 0
+            seen = covariances[age] @ ((Z - model.center) @ model.gain.T)[0]
+            state = keeps[age] @ state + seen if follows else seen
+            return (state + model.mean)[None, :n_outputs]
+
+        return step
+
+    def _estimator(self, train: Samples, targets: np.ndarray, weights: Any) -> Callable[..., StateSpace]:
+        """Return a function of the parameters that fits the model, and fits nothing twice."""
+        order, follows = self._in_time(train)
+
+        @cache
+        def regress(lag: float, n_bins: float, integral: float, derivative: float) -> Regression:
+            Z = observe(train, weights, lag, n_bins)[order]
+            x = extend_state(targets[order], follows, integral, derivative)
+            return Regression.fit(x, Z, np.flatnonzero(follows))
+
+        @cache
+        def shrink(shrinkage: float, **others: float) -> StateSpace:
+            return regress(**others).shrink(shrinkage)
+
+        def scale(noise: float, **others: float) -> StateSpace:
+            found = shrink(**others)
+            return replace(found, drift=noise * found.drift)
+
+        return scale
+
+    def _follower(self, queries: Samples, weights: Any) -> Callable[[StateSpace, Mapping[str, float]], np.ndarray]:
+        """Return a function of the model and its parameters that predicts the outputs of each row."""
+        order, follows = self._in_time(queries)
+        see = lru_cache(maxsize=1)(lambda lag, n_bins: observe(queries, weights, lag, n_bins)[order])
+
+        def predict(model: StateSpace, chosen: Mapping[str, float]) -> np.ndarray:
+            evidence = (see(chosen["lag"], chosen["n_bins"]) - model.center) @ model.gain.T
+            out = np.empty((len(queries), len(model.mean)))
+            out[order] = run_filter(model, evidence, follows) + model.mean
+            return out[:, : len(model.mean) // (1 + bool(chosen["integral"]) + bool(chosen["derivative"]))]
+
+        return predict
+
+    def _in_time(self, samples: Samples) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows in the order of time, and which of them follow the one before."""
+        order = np.argsort(samples.starts, kind="stable")
+        return order, np.append(False, np.diff(samples.starts[order]) == self.step_)
 
 
 def _usual_step(starts: np.ndarray) -> int:
@@ -187,51 +258,21 @@ def _change(y: np.ndarray) -> np.ndarray:
     return change
 
 
-def estimate(x: np.ndarray, Z: np.ndarray, later: np.ndarray, shrinkage: float) -> StateSpace:
-    """Fit the model by least squares; each of the rows `later` follows the row before it in time."""
-    mean, center = x.mean(axis=0), Z.mean(axis=0)
-    x, Z = x - mean, Z - center
-    little = 1e-9 * np.diag(np.where(x.any(axis=0), x.var(axis=0), 1.0))
-    prior = x.T @ x / len(x) + little
-    past, present = x[later - 1], x[later]
-    A = solve(past.T @ past + len(x) * little, past.T @ present, assume_a="pos").T
-    noise = present - past @ A.T
-    H = solve(prior * len(x), x.T @ Z, assume_a="pos").T
-    residual = Z - x @ H.T
-    Q = residual.T @ residual / len(x)
-    Q += (shrinkage * np.trace(Q) / len(Q) + np.finfo(float).tiny) * np.eye(len(Q))
-    gain = solve(Q, H, assume_a="pos").T
-    return StateSpace(mean, A, noise.T @ noise / max(len(later), 1), center, gain, gain @ H, prior)
-
-
 def run_filter(model: StateSpace, evidence: np.ndarray, follows: np.ndarray) -> np.ndarray:
     """Return the state at each row; evidence[t] = Hᵀ Q⁻¹ z_t.
 
     How much is believed depends only on how many rows came before, not on what they said, so the covariances
     are found first, for the longest stretch. They soon stay as they are.
     """
-    begins = np.flatnonzero(~follows)
-    age = np.arange(len(evidence)) - np.repeat(begins, np.diff([*begins, len(evidence)]))
-    covariances = _covariances(model, int(age.max(initial=0)) + 1)
-    age = np.minimum(age, len(covariances) - 1)
-    keeps = [(np.eye(len(cov)) - cov @ model.information) @ model.transition for cov in covariances]
-    steps = np.einsum("tij,tj->ti", covariances[age], evidence)
-    state = np.zeros(evidence.shape[1])
-    for t, (step, on) in enumerate(zip(steps, follows.tolist(), strict=True)):
-        state = steps[t] = keeps[age[t]] @ state + step if on else step
-    return steps
+    longest = np.diff(np.flatnonzero(np.append(~follows, True))).max(initial=1)
+    covariances, keeps = find_gains(model, longest)
+    states = np.empty_like(evidence)
+    follow(keeps, covariances, evidence, follows, states)
+    return states
 
 
-def _covariances(model: StateSpace, n: int) -> np.ndarray:
-    """Return the covariance of the state after 1, 2, … observations, at most n, until it no longer changes.
-
-    In the form of information: P = (P₋⁻¹ + Hᵀ Q⁻¹ H)⁻¹ = (I + P₋ Hᵀ Q⁻¹ H)⁻¹ P₋.
-    """
-    identity, A = np.eye(len(model.prior)), model.transition
-    found = [np.linalg.solve(identity + model.prior @ model.information, model.prior)]
-    while len(found) < n:
-        before = A @ found[-1] @ A.T + model.drift
-        found.append(np.linalg.solve(identity + before @ model.information, before))
-        if np.abs(found[-1] - found[-2]).max() <= SETTLED * np.abs(found[-1]).max():
-            break
-    return np.array(found)
+def find_gains(model: StateSpace, longest: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return how sure the filter is after 1, 2, … rows until that settles, and what it keeps of the state before."""
+    space = np.empty((longest, *model.prior.shape))
+    covariances = space[: settle(model.transition, model.drift, model.information, model.prior, SETTLED, space)]
+    return covariances, (np.eye(len(model.prior)) - covariances @ model.information) @ model.transition

@@ -16,7 +16,7 @@ from scipy.linalg.lapack import dpotrf
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from neurofs.decoders.base import Decoder
+from neurofs.decoders.base import Decoder, Step
 from neurofs.decoders.spread import LeftOut, Spread, fit_spread
 from neurofs.features.samples import Samples, as_samples
 from neurofs.metric.block_ridge import block_residuals, inverse, kernel
@@ -150,6 +150,12 @@ class KernelRGSDecoder(Decoder):
         std = np.concatenate([part[1] for part in parts])
         return mean, std[:, 0] if self._one_output else std
 
+    def start_online(self) -> Step:
+        """Return a function that predicts one window after another, with its deviation."""
+        for model in (self._first, *self._others):
+            model.keep_exact()
+        return lambda window, follows: tuple(found[0] for found in self._predict_part(window, True))
+
     def _predict_part(self, samples: Samples, return_std: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and standard deviation of some samples, the latter of zeros if nobody asks for it."""
         if return_std:
@@ -228,14 +234,21 @@ class KernelModel:
     def __init__(self, metric: LearnedMetric, ridge: float, rows: Samples) -> None:
         self.metric, self.ridge = metric, ridge
         self.rows = metric.transform(rows)
+        self.measure()
+
+    def measure(self) -> None:
+        """Find what follows from the rows."""
         self.norms = _square_norms(self.rows)
         self.rounding = ROUNDING * float(np.mean(self._prior(self.norms)))
+        self.factor: np.ndarray | None = None
+        self._exact: np.ndarray | None = None
 
     def fit(self, samples: Samples, Y: np.ndarray, keep_factor: bool = False) -> KernelModel:
         """Fit standardized targets of all samples; without the factor, which is large, there are no deviations."""
-        solve = self._solve_all if len(samples) == len(self.rows) else self._solve_landmarks
-        self.alpha, factor = solve(samples, Y)
+        everything = len(samples) == len(self.rows)
+        self.alpha, factor = (self._solve_all if everything else self._solve_landmarks)(samples, Y)
         self.factor = factor if keep_factor else None
+        self.factor_ridge = self.ridge if everything else self.ridge * len(self.rows) / len(samples)
         return self
 
     def _solve_all(self, samples: Samples, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -289,15 +302,29 @@ class KernelModel:
         G = (rows @ self.rows.T).astype(np.float64)
         return kernel(G, _square_norms(rows), self.norms, self.metric.linear)
 
+    def keep_exact(self) -> None:
+        """Keep the rows in double precision, too: twice the memory, for one prediction after another."""
+        self._exact = self.rows.astype(np.float64)
+
+    def _kernel_of(self, rows: np.ndarray) -> np.ndarray:
+        """Return K between transformed rows and those of the model in double precision: alike for one row and many."""
+        G, rows64 = np.empty((len(rows), len(self.rows))), rows.astype(np.float64)
+        for first in range(0, len(self.rows), PART):
+            part = slice(first, first + PART)
+            G[:, part] = rows64 @ (self.rows if self._exact is None else self._exact)[part].T
+        return kernel(G, _square_norms(rows), self.norms, self.metric.linear)
+
     def predict(self, samples: Samples) -> np.ndarray:
         """Return the mean of the targets of some samples."""
-        return self._kernel_with(self.metric.transform(samples)) @ self.alpha
+        return self._kernel_of(self.metric.transform(samples)) @ self.alpha
 
     def predict_std(self, samples: Samples) -> tuple[np.ndarray, np.ndarray]:
         """Return the mean of the targets, and the standard deviation that all outputs share."""
         rows = self.metric.transform(samples)
-        K = self._kernel_with(rows)
-        half = solve_triangular(self.factor, K.T, lower=True)
+        K = self._kernel_of(rows)
+        if self.factor is None:  # of a model that was read: it is large, and not stored
+            self.factor = self._factor(self.factor_ridge)
+        half = solve_triangular(self.factor, K.T, lower=True, check_finite=False)
         variance = self._prior(_square_norms(rows)) + self.ridge - np.einsum("ji,ji->i", half, half)
         return K @ self.alpha, np.sqrt(np.maximum(variance, self.ridge))
 

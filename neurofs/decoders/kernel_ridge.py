@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, TunedDecoder
+from neurofs.decoders.base import Grid, Part, PartStep, Predict, Rehearsal, TunedDecoder
 from neurofs.decoders.nearest import MAX_TABLE, NORMAL_ROWS, TUNING_ROWS
 from neurofs.features.holdouts import pick_evenly
 from neurofs.features.samples import Samples
 from neurofs.ground.effort import bound
 from neurofs.ground.works import WORKS
-from neurofs.metric.neighbors import pairwise_distances
+from neurofs.metric.neighbors import Distances, pairwise_distances
 
 Machine = Callable[[np.ndarray], np.ndarray]  # from the distances of queries to the training rows to predictions
 
@@ -37,6 +37,11 @@ class KernelDecoder(TunedDecoder):
         train, machine = part.model
         across = pairwise_distances(queries, train, weights=part.weights).astype(self.PRECISION, copy=False)
         return machine(across)
+
+    def _start_part(self, part: Part) -> PartStep:
+        train, machine = part.model
+        distances = Distances(train, part.weights)
+        return lambda window, follows: machine(distances.to(window).astype(self.PRECISION, copy=False))
 
     def _solve(self, table: np.ndarray, targets: np.ndarray, **parameters: float) -> Machine:
         """Fit the targets, given the distances among their rows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPRegressor
 from sklearn.svm import SVR as LibSVR
 
+from neurofs.decoders import loops_trees
 from neurofs.decoders.base import Grid, Part, Rehearsal, TunedDecoder, weigh
 from neurofs.decoders.kernel_ridge import KernelDecoder, Machine, middle_distance
 from neurofs.features.samples import Samples
@@ -61,20 +63,24 @@ class SVR(KernelDecoder):
         width = parameters["width"] * middle_distance(table)
         K = np.exp(-table.astype(np.float64) / width)
         machine = LibSVR(kernel="precomputed", C=parameters["C"], epsilon=self.epsilon)
-        return SupportVectors(width, [clone(machine).fit(K, g) for g in targets.T])
+        fitted = [clone(machine).fit(K, g) for g in targets.T]
+        dual = np.zeros(targets.shape)
+        for o, one in enumerate(fitted):
+            dual[one.support_, o] = one.dual_coef_[0]
+        return SupportVectors(width, dual, np.array([one.intercept_[0] for one in fitted]))
 
 
 @dataclass(frozen=True, eq=False)
 class SupportVectors:
-    """The width of the kernel, and one machine per output."""
+    """ĝ(x) = Σ_j exp(−d(x, x_j) / width) c_j + b; most c_j are 0."""
 
     width: float
-    machines: list[LibSVR]
+    dual: np.ndarray
+    intercept: np.ndarray
 
     def __call__(self, across: np.ndarray) -> np.ndarray:
         """Predict from the distances of the queries to the training rows."""
-        K = np.exp(-across.astype(np.float64) / self.width)
-        return np.column_stack([machine.predict(K) for machine in self.machines])
+        return np.exp(-across.astype(np.float64) / self.width) @ self.dual + self.intercept
 
 
 @dataclass(eq=False, repr=False)
@@ -109,7 +115,7 @@ class GradientBoosting(TunedDecoder):
         for o, g in enumerate(targets.T):
             staged = self._grow(inside, first.targets[:, o], self.max_trees).staged(queries, sizes)
             best = int(sizes[np.argmin([np.mean((first.truth[:, o] - p) ** 2) for p in staged])])
-            models.append(self._grow(X, g, best))
+            models.append(self._grow(X, g, best).freeze())
             chosen[f"trees_{o}"] = float(best)
         return Part(weights, models, chosen)
 
@@ -127,7 +133,7 @@ class GradientBoosting(TunedDecoder):
 
 
 class Trees:
-    """Boosted trees of either library: predictions, and predictions of the first so many trees."""
+    """Boosted trees of either library, while they grow."""
 
     model: Any
 
@@ -136,13 +142,12 @@ class Trees:
         self.model.fit(X, y)
         return self
 
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        """Predict with all trees."""
-        return self.model.predict(X)
-
     def staged(self, X: np.ndarray, sizes: Sequence[int]) -> list[np.ndarray]:
-        """Predict with the first so many trees."""
         """Predict with the first n trees, for every n of `sizes`."""
+        raise NotImplementedError
+
+    def freeze(self) -> Forest:
+        """Return the trees as plain arrays."""
         raise NotImplementedError
 
 
@@ -156,8 +161,22 @@ class XGBoostTrees(Trees):
         self.model = XGBRegressor(n_estimators=n_trees, max_bin=64, n_jobs=1, **drawn, **settings)
 
     def staged(self, X: np.ndarray, sizes: Sequence[int]) -> list[np.ndarray]:
-        """Predict with the first so many trees."""
+        """Predict with the first n trees, for every n of `sizes`."""
         return [self.model.predict(X, iteration_range=(0, int(n))) for n in sizes]
+
+    def freeze(self) -> Forest:
+        """Return the trees as plain arrays; xgboost goes left below the threshold, a `Forest` up to it."""
+        learner = json.loads(self.model.get_booster().save_raw("json"))["learner"]
+        base = float(learner["learner_model_param"]["base_score"].strip("[]"))
+        trees = learner["gradient_booster"]["model"]["trees"]
+        below = [np.nextafter(np.array(t["split_conditions"], np.float32), np.float32(-np.inf)) for t in trees]
+        return Forest.join(
+            base,
+            [
+                (t["left_children"], t["right_children"], t["split_indices"], threshold, t["split_conditions"])
+                for t, threshold in zip(trees, below, strict=True)
+            ],
+        )
 
 
 class SklearnTrees(Trees):
@@ -169,8 +188,61 @@ class SklearnTrees(Trees):
         )
 
     def staged(self, X: np.ndarray, sizes: Sequence[int]) -> list[np.ndarray]:
-        """Predict with the first so many trees."""
+        """Predict with the first n trees, for every n of `sizes`."""
         return [p for n, p in enumerate(self.model.staged_predict(X), start=1) if n in sizes]
+
+    def freeze(self) -> Forest:
+        """Return the trees as plain arrays."""
+        nodes = [tree.nodes for (tree,) in self.model._predictors]
+        inner = [~n["is_leaf"].astype(bool) for n in nodes]
+        return Forest.join(
+            float(self.model._baseline_prediction.item()),
+            [
+                (
+                    np.where(i, n["left"].astype(np.int64), -1),
+                    np.where(i, n["right"].astype(np.int64), -1),
+                    np.where(i, n["feature_idx"], 0),
+                    np.where(i, n["num_threshold"], 0.0),
+                    n["value"],
+                )
+                for n, i in zip(nodes, inner, strict=True)
+            ],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Trees whose values add up: at node n, a row goes on to left[n] if x[feature[n]] ≤ threshold[n], else to right[n].
+
+    The nodes of all trees stand one after the other, children behind their parent; `roots` are the first of each. A
+    node whose left is −1 is a leaf.
+    """
+
+    base: float
+    roots: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    feature: np.ndarray
+    threshold: np.ndarray
+    value: np.ndarray
+
+    @classmethod
+    def join(cls, base: float, trees: Sequence[tuple[Any, ...]]) -> Forest:
+        """Put trees one after the other: left, right, feature, threshold and value of the nodes of each."""
+        sizes = [len(tree[0]) for tree in trees]
+        roots = np.cumsum([0, *sizes[:-1]], dtype=np.int64)
+        columns = [np.concatenate([np.asarray(tree[c]) for tree in trees]) for c in range(5)]
+        shift = np.repeat(roots, sizes)
+        left, right = (np.where(c < 0, -1, c + shift).astype(np.int64) for c in columns[:2])
+        threshold, value = (c.astype(np.float64) for c in columns[3:])
+        return cls(base, roots, left, right, columns[2].astype(np.int64), threshold, value)
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Add up the leaves that each row falls into."""
+        out = np.full(len(X), self.base)
+        X = np.ascontiguousarray(X, np.float32)
+        loops_trees.add_leaves(X, self.roots, self.left, self.right, self.feature, self.threshold, self.value, out)
+        return out
 
 
 @dataclass(eq=False, repr=False)
@@ -210,7 +282,8 @@ class MLP(TunedDecoder):
         X = weigh(train, weights)
         for _ in range(best[2]):
             _train_once(model, X, targets)
-        return Part(weights, model, {"penalty": best[1], "epochs": best[2]})
+        layers = Layers(*([part.astype(np.float64) for part in parts] for parts in (model.coefs_, model.intercepts_)))
+        return Part(weights, layers, {"penalty": best[1], "epochs": best[2]})
 
     def _new(self, penalty: float) -> MLPRegressor:
         return MLPRegressor(
@@ -218,8 +291,21 @@ class MLP(TunedDecoder):
         )
 
     def _predict_part(self, part: Part, queries: Samples) -> np.ndarray:
-        X = weigh(queries, part.weights)
-        return part.model.predict(X).reshape(len(X), -1)
+        return part.model(weigh(queries, part.weights))
+
+
+@dataclass(frozen=True, eq=False)
+class Layers:
+    """x ← max(0, x A + b) layer by layer, the last one without the max."""
+
+    matrices: list[np.ndarray]
+    offsets: list[np.ndarray]
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """Return the outputs of the last layer."""
+        for matrix, offset in zip(self.matrices[:-1], self.offsets[:-1], strict=True):
+            X = np.maximum(X @ matrix + offset, 0.0)
+        return X @ self.matrices[-1] + self.offsets[-1]
 
 
 def _train_once(model: MLPRegressor, X: np.ndarray, targets: np.ndarray) -> None:

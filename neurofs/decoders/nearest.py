@@ -18,12 +18,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, TunedDecoder
+from neurofs.decoders.base import Grid, Part, PartStep, Predict, Rehearsal, TunedDecoder
 from neurofs.features.holdouts import pick_evenly
 from neurofs.features.samples import Samples
 from neurofs.ground.effort import bound
 from neurofs.ground.works import WORKS
-from neurofs.metric.neighbors import Neighbors, find_neighbors, local_linear, pairwise_distances, soft_knn
+from neurofs.metric.neighbors import Neighbors, Search, find_neighbors, local_linear, pairwise_distances, soft_knn
 
 MAX_TABLE = 12_000  # rows up to which a table of all distances is kept in memory
 NORMAL_ROWS, TUNING_ROWS = 6_500, 3_000  # training rows of normal effort, and while parameters are chosen
@@ -75,6 +75,11 @@ class SoftKNN(TunedDecoder):
         k = int(max(self._grids()["n_neighbors"]))
         return find_neighbors(t.train, t.queries, weights=t.weights, k=k)
 
+    def _start_part(self, part: Part) -> PartStep:
+        (train, targets), beta = part.model, part.chosen["beta"]
+        search = Search(train, part.weights, int(part.chosen["n_neighbors"]))
+        return lambda window, follows: soft_knn(search.find(window), targets, beta=beta)
+
     def _predict_part(self, part: Part, queries: Samples) -> np.ndarray:
         train, targets = part.model
         near = find_neighbors(train, queries, weights=part.weights, k=int(part.chosen["n_neighbors"]))
@@ -122,12 +127,17 @@ class LocalLinear(SoftKNN):
     def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         rows = pick_evenly(len(train), int(min(bound(self.effort, NORMAL_ROWS), len(train))))
         train, targets = train[rows], targets[rows]
-        return Part(weights, (train, targets, _table(train, weights)), self._choose(rehearsals))
+        return Part(weights, (train, targets, find_table(train, weights)), self._choose(rehearsals))
 
     def _prepare(self, t: Rehearsal) -> Predict:
         t = t.keep(int(min(bound(self.effort, TUNING_ROWS), len(t.train))))
-        near, table = self._find_most(t), _table(t.train, t.weights)
+        near, table = self._find_most(t), find_table(t.train, t.weights)
         return lambda **chosen: _local_linear(near, t.targets, table, **chosen)
+
+    def _start_part(self, part: Part) -> PartStep:
+        train, targets, table = part.model
+        search = Search(train, part.weights, int(part.chosen["n_neighbors"]))
+        return lambda window, follows: _local_linear(search.find(window), targets, table, **part.chosen)
 
     def _predict_part(self, part: Part, queries: Samples) -> np.ndarray:
         train, targets, table = part.model
@@ -143,6 +153,6 @@ def _local_linear(
     return local_linear(near, targets, k=k, beta=beta, ridge=ridge / k, pairwise=table)
 
 
-def _table(train: Samples, weights: Any) -> np.ndarray | None:
+def find_table(train: Samples, weights: Any) -> np.ndarray | None:
     """Return the distances among the training rows, or none if they would fill the memory."""
     return pairwise_distances(train, weights=weights) if len(train) <= MAX_TABLE else None

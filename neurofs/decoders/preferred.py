@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from neurofs.decoders.base import Part, Rehearsal, TunedDecoder
+from neurofs.decoders.base import Part, PartStep, Rehearsal, TunedDecoder
 from neurofs.decoders.kernel_ridge import KernelRidgeMetric
 from neurofs.decoders.nearest import LocalLinear, SoftKNN
 from neurofs.features.samples import Samples
@@ -51,6 +51,10 @@ class MetricAverage(TunedDecoder):
     def _predict_part(self, part: Part, queries: Samples) -> np.ndarray:
         predicted = [decoder._predict_part(fitted, queries) for decoder, fitted in part.model.values()]
         return np.mean(predicted, axis=0)
+
+    def _start_part(self, part: Part) -> PartStep:
+        steps = [decoder._start_part(fitted) for decoder, fitted in part.model.values()]
+        return lambda window, follows: np.mean([step(window, follows) for step in steps], axis=0)
 
 
 class PreferredDecoder(MetricAverage):

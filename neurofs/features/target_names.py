@@ -12,10 +12,8 @@ import numpy as np
 import pandas as pd
 
 from neurofs.ground.errors import UsageError, printable, quoted
-from neurofs.recordings.recording import Recording, Series, default_columns
-
-MAX_UNNAMED = 3
-"""Columns without names of their own up to which a series is decoded as a whole."""
+from neurofs.recordings.recording import Recording, Series
+from neurofs.recordings.unnamed import is_unnamed
 
 MAX_LISTED, MAX_CLASSES = 12, 50
 
@@ -78,16 +76,6 @@ def _record(target: str, kind: str, unit: str, span: str) -> dict[str, Any]:
 def _range(values: np.ndarray) -> str:
     known = values[np.isfinite(values)]
     return f"{known.min():.4g} to {known.max():.4g}" if known.size else "missing"
-
-
-def is_unnamed(series: Series) -> bool:
-    """Whether a series has many columns that have only numbers for names.
-
-    >>> is_unnamed(Series("kin", [0.0], np.zeros((1, 4)))), is_unnamed(Series("kin", [0.0], np.zeros((1, 3))))
-    (True, False)
-    """
-    n_columns = len(series.columns)
-    return n_columns > MAX_UNNAMED and series.columns == default_columns(series.name, n_columns)
 
 
 def check_named(name: str, series: Series) -> None:

@@ -35,7 +35,7 @@ from neurofs.recordings.window import Auto, choose_window
 
 def build_tensor(
     recording: Recording,
-    target: str | Sequence[str],
+    target: str | Sequence[str] | None,
     *,
     bin_width: float | Auto = "auto",
     n_lags: int | Auto = "auto",
@@ -52,7 +52,7 @@ def build_tensor(
     recording : Recording
     target : str or several
         ``NAME``, ``NAME:COLUMN`` or ``NAME.velocity`` of a behavior series; or a single condition of the
-        trials, such as ``direction``.
+        trials, such as ``direction``. None for a session that is decoded without any: a tensor of no outputs.
     bin_width : float or "auto"
         Seconds, rounded to whole nanoseconds. A recording of counts takes whole multiples of its own bins.
         "auto" is 0.1, or near it a multiple of the recording's own bins.
@@ -81,8 +81,8 @@ def build_tensor(
     >>> int(tensor["valid"].sum())
     8
     """
-    targets = (target,) if isinstance(target, str) else tuple(target)
-    if not targets:
+    targets = (target,) if isinstance(target, str) else tuple(target or ())
+    if target is not None and not targets:
         raise UsageError(explain_no_target(recording))
     bin_width, n_lags, _ = choose_window(recording, bin_width, n_lags)
     grid = _make_grid(recording, bin_width)
@@ -263,13 +263,22 @@ def _transform_counts(counts: np.ndarray, run: np.ndarray, sqrt: bool, sigma: fl
     """Apply square root and causal smoothing in place; return how many bins the smoothing reaches back."""
     if sqrt:
         np.sqrt(counts, out=counts)
-    reach = int(np.ceil(3 * sigma))
-    if reach:
-        weights = np.exp(-0.5 * (np.arange(reach + 1) / sigma) ** 2)
+    weights = smoothing_weights(sigma)
+    if len(weights) > 1:
         cuts = np.flatnonzero(np.diff(run)) + 1
         for part in np.split(counts, cuts):
             part[:] = _smooth(part, weights)
-    return reach
+    return len(weights) - 1
+
+
+def smoothing_weights(sigma: float) -> np.ndarray:
+    """Return the weights of a bin and of those before it, a half Gaussian of so many bins.
+
+    >>> smoothing_weights(0.0), smoothing_weights(1.0).round(2)
+    (array([1.]), array([1.  , 0.61, 0.14, 0.01]))
+    """
+    reach = int(np.ceil(3 * sigma))
+    return np.exp(-0.5 * (np.arange(reach + 1) / (sigma or 1.0)) ** 2)
 
 
 def _smooth(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -305,7 +314,7 @@ def _build_target(
         notes += [found.note] * bool(found.note) + [f"target {series.name!r}: {how}"]
     if len(set(outputs)) < len(outputs):
         raise UsageError(f"target: expected different outputs; found {_list_names(outputs)}")
-    return np.column_stack(parts), outputs, units, notes, [], span
+    return np.column_stack([np.empty((grid.n_bins, 0)), *parts]), outputs, units, notes, [], span
 
 
 def _name_output(series: Series, column: str) -> str:

@@ -19,6 +19,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from neurofs.ground.effort import Effort
 from neurofs.ground.errors import InputError, UsageError, printable, quoted
+from neurofs.ground.system import find_path
 
 
 def split_names(text: str) -> tuple[str, ...]:
@@ -81,6 +82,8 @@ Texts = Annotated[tuple[str, ...], BeforeValidator(_make_texts)]
 
 Numbers = Annotated[tuple[int, ...], BeforeValidator(_split_numbers)]
 
+WINDOWS_PATH = "Write paths of Windows in single quotes ('C:\\data\\m1.nwb'), or with / between folders."
+
 RENAMED = {"decoder": "decoders"}
 """Keys of earlier versions, and what they are called now."""
 
@@ -106,7 +109,9 @@ class LoadOptions(Options):
     orientation: Literal["time-by-channel", "channel-by-time"] | None = Field(
         None, description="Which way the counts and the behavior are stored."
     )
-    counts_unit: Literal["count", "Hz"] = Field("count", description="Counts per bin, or rates in spikes per second.")
+    counts_unit: Literal["count", "Hz"] | None = Field(
+        None, description="Counts per bin, or rates in spikes per second; found out from the numbers by default."
+    )
     counts_bin_width: float | None = Field(None, gt=0, description="Bin width of stored counts, in seconds.")
     time: str | None = Field(
         None, description="Variable with the time of each bin or behavior sample; none numbers the bins."
@@ -134,6 +139,9 @@ class LoadOptions(Options):
     channel_names: str | None = Field(None, description="Variable with the names of the channels.")
     channels: Texts = Field(
         (), description="Only these channels: names, or an expression such as 'rate > 0.5'; all by default."
+    )
+    unsorted: bool = Field(
+        False, description="Keep noise, and unsorted channels beside sorted ones, which are left out by default."
     )
     exclude_channels: Names = Field((), description="Channels to leave out, by name.")
     from_time: float | None = Field(
@@ -283,7 +291,8 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(path.name, f"{what} in TOML", error, "Correct the file.") from None
+        remedy = WINDOWS_PATH if "\\" in str(error) or "hex value" in str(error) else "Correct the file."
+        raise InputError(path.name, f"{what} in TOML", error, remedy) from None
     except OSError as error:
         raise InputError(path, f"{what} in TOML", error.strerror, "Check the path.") from None
 
@@ -294,9 +303,9 @@ def read_session_file(path: str | Path) -> tuple[Path, RunOptions]:
     options = make_options(RunOptions, read_toml(path, "a session file"), printable(path.name))
     if options.file is None:
         raise InputError(path.name, "the key file, naming the data", "no such key", 'Add file = "…".')
-    data = path.parent / options.file
+    data = find_path(path.parent, options.file)
     if options.behavior_file is not None:
-        options = options.model_copy(update={"behavior_file": str(path.parent / options.behavior_file)})
+        options = options.model_copy(update={"behavior_file": str(find_path(path.parent, options.behavior_file))})
     return data, options
 
 

@@ -97,9 +97,14 @@ class LearnedMetric:
 def find_coordinates(
     rows: np.ndarray, mixing: np.ndarray | None, directions: np.ndarray | None, n_channels: int
 ) -> np.ndarray:
-    """Return weighted rows with their bins mixed, then their coordinates along the directions."""
+    """Return weighted rows with their bins mixed, then their coordinates along the directions.
+
+    The latter are added up in double precision, so that they are the same for one row or many.
+    """
     mixed = mix_lags(rows, mixing, n_channels)
-    return mixed if directions is None else np.hstack([mixed, rows @ directions.astype(rows.dtype)])
+    if directions is None:
+        return mixed
+    return np.hstack([mixed, (rows.astype(np.float64) @ directions).astype(rows.dtype)])
 
 
 def mix_lags(rows: np.ndarray, mixing: np.ndarray | None, n_channels: int) -> np.ndarray:

@@ -1,124 +1,143 @@
 """Compiled loops of local-linear regression: neighbors and their weights in, estimates out.
 
 Words and indices as in `metric.loops_neighbors`. Nothing is imported from there, because numba's cache does not
-see changes in other files. Parallel loops write only their own row.
+see changes in other files.
 """
 
 # mypy: disallow-untyped-defs=False
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
+
+FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
 @njit(cache=True)
-def _inner_products(flat, starts, w2, x, index, count, S):
-    """S[r, s] = z_r · z_s of the differences z = w ⊙ (x' − x) to the query."""
+def _inner_products(flat, starts, w2, x, index, M):
+    """M[r, s] = z_r · z_s of the differences z = w ⊙ (x' − x) to the query."""
     n = x.shape[0]
-    Z = np.empty((count, n), flat.dtype)
-    for r in range(count):
+    Z = np.empty((M.shape[0], n), flat.dtype)
+    for r in range(M.shape[0]):
         start = starts[index[r]]
         for f in range(n):
             Z[r, f] = np.sqrt(w2[f]) * (flat[start + f] - x[f])
-    S[:count, :count] = np.dot(Z, Z.T)
+    M[:] = np.dot(Z, Z.T)
 
 
 @njit(cache=True)
-def _inner_from_distances(pairwise, index, distance, count, S):
-    """S[r, s] = ½ (d_r + d_s − d_rs): the same inner products from squared distances alone."""
-    for r in range(count):
-        row = pairwise[index[r]]
-        for s in range(r + 1):
-            S[r, s] = 0.5 * (distance[r] + distance[s] - row[index[s]])
-            S[s, r] = S[r, s]
+def _halved_distances(pairwise, index, M):
+    """M[r, s] = −½ d_rs, from the squared distances among all rows."""
+    for r in range(M.shape[0]):
+        row, out = pairwise[index[r]], M[r]
+        for s in range(out.shape[0]):
+            out[s] = np.float32(-0.5) * row[index[s]]
 
 
-@njit(cache=True)
-def _solve_ridge(G, b):
-    """Return c with G c = b, to 1e-7 of b, by conjugate gradients; a matrix with a ridge needs few steps.
+@njit(cache=True, fastmath=FAST)
+def _multiply(M, v, out):
+    """out = M v; returns Σ v_r out_r."""
+    narrow, total = v.astype(np.float32), 0.0
+    for r in range(v.shape[0]):
+        row, dot = M[r], np.float32(0.0)
+        for s in range(v.shape[0]):
+            dot += row[s] * narrow[s]
+        out[r] = dot
+        total += v[r] * dot
+    return total
 
-    Several times faster than a factorization, and a matrix that is singular in rounding does no harm.
+
+@njit(cache=True, fastmath=FAST)
+def _solve_ridge(M, p, root, penalty, b, c):
+    """Write c with (√p C M Cᵀ √p + penalty · I) c = b, to 1e-5 of b, by conjugate gradients.
+
+    C = I − 1 pᵀ centers. Several times faster than a factorization; a matrix with a ridge needs few steps, and one
+    that is singular in rounding does no harm.
     """
-    c, residual = np.zeros(b.size), b.copy()
-    direction, square = b.copy(), np.dot(b, b)
-    least = 1e-14 * square
-    for _ in range(2 * b.size):
+    k = b.shape[0]
+    residual, direction, scaled, image = b.copy(), b.copy(), np.empty(k), np.empty(k)
+    c[:] = 0.0
+    square = 0.0
+    for r in range(k):
+        square += b[r] * b[r]
+    least = 1e-10 * square
+    for _ in range(2 * k):
         if square <= least:
             break
-        image = np.dot(G, direction)
-        slope = np.dot(direction, image)
+        total = 0.0
+        for r in range(k):
+            total += root[r] * direction[r]
+        for r in range(k):
+            scaled[r] = root[r] * direction[r] - p[r] * total
+        _multiply(M, scaled, image)
+        center = 0.0
+        for r in range(k):
+            center += p[r] * image[r]
+        slope = 0.0
+        for r in range(k):
+            image[r] = root[r] * (image[r] - center) + penalty * direction[r]
+            slope += direction[r] * image[r]
         if slope <= 0.0:
             break
-        step = square / slope
-        c += step * direction
-        residual -= step * image
-        before, square = square, np.dot(residual, residual)
-        direction = residual + (square / before) * direction
-    return c
+        step, before, square = square / slope, square, 0.0
+        for r in range(k):
+            c[r] += step * direction[r]
+            residual[r] -= step * image[r]
+            square += residual[r] * residual[r]
+        for r in range(k):
+            direction[r] = residual[r] + (square / before) * direction[r]
 
 
 @njit(cache=True)
-def _local_linear_one(S, p, g, ridge, out):
-    """Weighted ridge regression with intercept, evaluated at the query (the origin of z), in dual form.
+def _local_linear_row(M, lead, index, p, Y, ridge, out):
+    """Weighted ridge regression with intercept, evaluated at the query, in dual form.
 
     With z̄ = Σ p z and ḡ = Σ p g, G = Gram matrix of √p (z − z̄), (G + ridge · tr(G) · I) c = √p (g − ḡ) and
-    ĝ = ḡ + Σ_r √p_r (z_r − z̄)·(−z̄) c_r.
+    ĝ = ḡ + Σ_r √p_r (z_r − z̄)·(−z̄) c_r. Centered, S and −½ d are the same matrix, so that either may be `M`;
+    (z_r − z̄)·z̄ is the centered M p, and half the centered `lead` more if M has −½ d and `lead` the distances to
+    the query (else zeros).
     """
     k = p.shape[0]
-    s = np.dot(S, p)
-    t = np.dot(p, s)
-    root = np.sqrt(p)
-    G = np.empty((k, k))
-    trace = 0.0
+    s, b, c, root = np.empty(k), np.empty(k), np.empty(k), np.sqrt(p)
+    trace = -_multiply(M, p, s)
+    middle = -trace
     for r in range(k):
-        for j in range(k):
-            G[r, j] = root[r] * root[j] * (S[r, j] - s[r] - s[j] + t)
-        trace += G[r, r]
-    for r in range(k):
-        G[r, r] += ridge * trace
-    b = np.empty(k)
-    for o in range(g.shape[1]):
+        trace += p[r] * M[r, r]
+        s[r] += 0.5 * lead[r]
+        middle += 0.5 * p[r] * lead[r]
+    for o in range(Y.shape[1]):
         out[o] = 0.0
         for r in range(k):
-            out[o] += p[r] * g[r, o]
+            out[o] += p[r] * Y[index[r], o]
         for r in range(k):
-            b[r] = root[r] * (g[r, o] - out[o])
+            b[r] = root[r] * (Y[index[r], o] - out[o])
         if trace > 0.0:
-            c = _solve_ridge(G, b)
+            _solve_ridge(M, p, root, ridge * trace, b, c)
             for r in range(k):
-                out[o] -= root[r] * (s[r] - t) * c[r]
+                out[o] -= root[r] * (s[r] - middle) * c[r]
 
 
 @njit(cache=True)
-def _local_linear_row(S, index, p, Y, ridge, out):
-    """Local-linear estimate of one query from the inner products S and the weights p of its neighbors."""
-    g = np.empty((p.shape[0], Y.shape[1]))
-    for r in range(p.shape[0]):
-        for o in range(Y.shape[1]):
-            g[r, o] = Y[index[r], o]
-    _local_linear_one(S, p, g, ridge, out)
-
-
-@njit(cache=True, parallel=True)
 def local_linear(flat, starts, w2, q_flat, q_starts, index, count, p, Y, ridge, out):
     """Local-linear estimate on the neighbors of every query, as many as have weights p; NaN without any."""
     n = w2.shape[0]
-    for i in prange(index.shape[0]):
+    lead = np.zeros(p.shape[1], np.float32)
+    for i in range(index.shape[0]):
         size = min(count[i], p.shape[1])
         out[i] = np.nan
         if size > 0:
-            S = np.empty((size, size))
+            M = np.empty((size, size), np.float32)
             x = q_flat[q_starts[i] : q_starts[i] + n]
-            _inner_products(flat, starts, w2, x, index[i], size, S)
-            _local_linear_row(S, index[i], p[i, :size], Y, ridge, out[i])
+            _inner_products(flat, starts, w2, x, index[i], M)
+            _local_linear_row(M, lead, index[i], p[i, :size], Y, ridge, out[i])
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
 def local_linear_from_table(pairwise, index, distance, count, p, Y, ridge, out):
     """Do the same as `local_linear` from the squared distances among the training rows, cheaper by far."""
-    for i in prange(index.shape[0]):
+    for i in range(index.shape[0]):
         size = min(count[i], p.shape[1])
         out[i] = np.nan
         if size > 0:
-            S = np.empty((size, size))
-            _inner_from_distances(pairwise, index[i], distance[i], size, S)
-            _local_linear_row(S, index[i], p[i, :size], Y, ridge, out[i])
+            M = np.empty((size, size), np.float32)
+            _halved_distances(pairwise, index[i], M)
+            _local_linear_row(M, distance[i], index[i], p[i, :size], Y, ridge, out[i])

@@ -13,8 +13,8 @@ Among equal distances the lower row index wins, always.
 
 Fast-math is limited to reassociation, contraction, signed zeros and reciprocals; data are checked to be
 finite before they come here. Loops over rows go in blocks of four with the last index repeated at the end,
-so that every row takes the same path and equal rows get bitwise equal distances. Parallel loops write only
-their own row: results do not depend on the number of threads.
+so that every row takes the same path and equal rows get bitwise equal distances. No
+loop is compiled for several threads, which takes numba three times as long: tasks run side by side instead.
 
 Numba's cache does not see changes in other files. Files whose loops call those of this one therefore name its
 checksum (`BUILT_ON`), so that a change here changes them as well; a test compares the two.
@@ -23,7 +23,7 @@ checksum (`BUILT_ON`), so that a change here changes them as well; a test compar
 # mypy: disallow-untyped-defs=False
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 ZERO = np.float32(0.0)
@@ -75,10 +75,10 @@ def _manhattan_row(flat, starts, scale, i, out):
         out[j], out[j1], out[j2], out[j3] = s0, s1, s2, s3
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
 def manhattan_distances(flat, starts, scale, rows, out):
     """out[i, j] = Σ_f scale_f |x_rows[i],f − x_jf|."""
-    for i in prange(rows.shape[0]):
+    for i in range(rows.shape[0]):
         _manhattan_row(flat, starts, scale, rows[i], out[i])
 
 
@@ -243,14 +243,14 @@ def _neighbors_block(flat, starts, groups, norms, w2, q_flat, q_starts, q_groups
         count[i] = size
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
 def neighbors(flat, starts, groups, norms, w2, q_flat, q_starts, q_groups, span, index, distance, count):
     """Write the k = index.shape[1] nearest admissible rows of every query, and how many there are.
 
     `norms` are the `row_norms` of the training rows. Ranks at and beyond count[i] are left as they were.
     """
     n_queries = q_starts.shape[0]
-    for block in prange((n_queries + QUERIES - 1) // QUERIES):
+    for block in range((n_queries + QUERIES - 1) // QUERIES):
         rows = np.arange(block * QUERIES, min((block + 1) * QUERIES, n_queries))
         _neighbors_block(
             flat, starts, groups, norms, w2, q_flat, q_starts, q_groups, span, rows, index, distance, count
@@ -305,10 +305,10 @@ def soft_weights_of_rows(distance, count, k, beta, adaptive, p):
 # ------------------------------------------------------------------------------------------ prefix curves
 
 
-@njit(cache=True, parallel=True, fastmath=FAST)
+@njit(cache=True, fastmath=FAST)
 def prefix_add(columns, q_columns, w2, out):
     """out[i, j] += Σ_c w2_c (q_columns[c, i] − columns[c, j])²: a few features more in all distances."""
-    for i in prange(out.shape[0]):
+    for i in range(out.shape[0]):
         row = out[i]
         for c in range(columns.shape[0]):
             x, w, column = q_columns[c, i], w2[c], columns[c]
@@ -317,16 +317,16 @@ def prefix_add(columns, q_columns, w2, out):
                 row[j] += w * t * t
 
 
-@njit(cache=True, parallel=True, fastmath=FAST)
+@njit(cache=True, fastmath=FAST)
 def prefix_add_norms(norms, q_norms, out):
     """out[i, j] = max(out[i, j] + q_norms[i] + norms[j], 0), after −2 Σ w2 x x' was added to out."""
-    for i in prange(out.shape[0]):
+    for i in range(out.shape[0]):
         row, q = out[i], q_norms[i]
         for j in range(row.shape[0]):
             row[j] = max(row[j] + (q + norms[j]), ZERO)
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
 def prefix_select(d, starts, groups, q_starts, q_groups, span, index, distance, count):
     """Write the k nearest rows of every query from its row of distances.
 
@@ -334,7 +334,7 @@ def prefix_select(d, starts, groups, q_starts, q_groups, span, index, distance, 
     rows have to enter the heap.
     """
     k = index.shape[1]
-    for i in prange(d.shape[0]):
+    for i in range(d.shape[0]):
         bound = np.inf
         if count[i] == k:
             bound = 0.0

@@ -135,6 +135,59 @@ def find_neighbors(
     return Neighbors(index, distance, count, train, queries, w2)
 
 
+class Search:
+    """Training rows, ready for single windows: `find_neighbors` without what all windows share.
+
+    >>> train = Samples.from_array(np.random.default_rng(0).normal(size=(50, 3)))
+    >>> near, same = Search(train, None, k=4).find(train[[7]]), find_neighbors(train, train[[7]], k=4)
+    >>> np.array_equal(near.index, same.index), np.array_equal(near.distance, same.distance)
+    (True, True)
+    """
+
+    def __init__(self, train: Samples, weights: Any, k: int) -> None:
+        self.w2, silence = as_w2(weights, train.n_features), np.zeros(train.n_features, np.float32)
+        self.train, moved = centered(train, Samples(silence, np.zeros(1), train.n_features))
+        self.shift, self.k = moved.flat, max(1, min(k, len(train)))
+        self.norms = np.empty(len(train), np.float32)
+        loops_neighbors.row_norms(plain(self.train.flat), self.train.starts, self.w2, self.norms)
+        self.groups = np.zeros(len(train), np.int64), np.full(1, -1)
+
+    def find(self, window: Samples) -> Neighbors:
+        """Return the nearest rows of one window."""
+        start = int(window.starts[0])
+        moved = Samples(window.flat[start : start + window.n_features] + self.shift, np.zeros(1), window.n_features)
+        index, distance = np.full((1, self.k), -1), np.full((1, self.k), np.inf, np.float32)
+        count, (t_groups, q_groups) = np.zeros(1, np.int64), self.groups
+        train = plain(self.train.flat), self.train.starts, t_groups, self.norms, self.w2
+        loops_neighbors.neighbors(*train, moved.flat, moved.starts, q_groups, 0, index, distance, count)
+        return Neighbors(index, distance, count, self.train, moved, self.w2)
+
+
+class Distances:
+    """Training rows, ready for single windows: `pairwise_distances` without what all windows share.
+
+    >>> train = Samples.from_array(np.random.default_rng(0).normal(size=(50, 3)))
+    >>> np.allclose(Distances(train, None).to(train[[7]]), pairwise_distances(train[[7]], train), atol=1e-5)
+    True
+    """
+
+    def __init__(self, train: Samples, weights: Any) -> None:
+        self.w, silence = np.sqrt(as_w2(weights, train.n_features)), np.zeros(train.n_features, np.float32)
+        train, moved = centered(train, Samples(silence, np.zeros(1), train.n_features))
+        self.shift, self.rows = moved.flat, np.asarray(train) * self.w
+        self.norms = np.einsum("ij,ij->i", self.rows, self.rows)
+
+    def to(self, window: Samples) -> np.ndarray:
+        """Return the squared distances of one window to all rows, (1, rows)."""
+        start = int(window.starts[0])
+        x = (window.flat[start : start + window.n_features] + self.shift) * self.w
+        d = self.rows @ x
+        d *= -2.0
+        d += self.norms
+        d += x @ x
+        return np.maximum(d, 0.0, out=d)[None]
+
+
 def plain(flat: np.ndarray) -> np.ndarray:
     """Return the buffer as a base ndarray (a memory map is a subclass)."""
     return flat.view(np.ndarray)

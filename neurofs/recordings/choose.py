@@ -1,6 +1,7 @@
 """A part of a session: some of its time, channels and trials.
 
     channels    names, or an expression on what is known of channels and their `rate` in Hz: ``rate > 0.5``
+    unsorted    whether noise, and unsorted channels beside sorted ones, are kept
     from_time   seconds; spikes before are left out, and trials that are not wholly after it
     to_time     the same for the end
     trials      numbers from 0 and ranges (``0-9,20,30-``), or an expression on the table of trials
@@ -17,13 +18,22 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from neurofs.ground.config import LoadOptions, split_names
 from neurofs.ground.errors import MAX_NAME, UsageError, printable, quoted
 from neurofs.recordings.expressions import choose_rows, is_expression
+from neurofs.recordings.readers.variables import word
 from neurofs.recordings.recording import TICK, Recording
+from neurofs.recordings.sorting import keep_sorted, take_channels
 
-PART = {"channels": (), "from_time": None, "to_time": None, "where": None}
+USUAL = {
+    "area": ("brainarea", "brainregion", "region", "location", "structure", "ecephysstructureacronym"),
+    "quality": ("group", "kslabel", "clustergroup", "unitquality", "classification"),
+}
+"""Columns that can be asked for by one name, whatever a file calls them."""
+
+PART = {"channels": (), "unsorted": False, "from_time": None, "to_time": None, "where": None}
 
 
 def without_part(options: LoadOptions) -> LoadOptions:
@@ -45,6 +55,7 @@ def choose_part(recording: Recording, options: LoadOptions) -> Recording:
     """
     if options.from_time is not None or options.to_time is not None:
         recording = _cut_time(recording, options.from_time, options.to_time)
+    recording = keep_sorted(recording, options)
     if options.channels:
         recording = _choose_channels(recording, options.channels)
     if not isinstance(options.trials, bool):
@@ -92,15 +103,19 @@ def _whole_bins(r: Recording, first: float, last: float) -> tuple[float, float, 
 
 def _choose_channels(r: Recording, texts: Sequence[str]) -> Recording:
     """Keep the channels that are named, or that fulfill one of the expressions."""
-    table = r.channels.assign(rate=r.rates)
+    table = _add_usual_names(r.channels).assign(rate=r.rates)
     rows = np.zeros(r.n_channels, dtype=bool)
     for text in texts:
         rows |= choose_rows(text, table, "channels") if is_expression(text) else _find_names(r, split_names(text))
     _check_some(rows, "channels", texts)
-    content: dict[str, Any] = {"channels": r.channels[rows], "notes": (*r.notes, _note(rows, "channels", texts))}
-    if r.counts is not None:
-        return replace(r, **content, counts=r.counts[:, rows])
-    return replace(r, **content, spikes=[times for times, kept in zip(r.spikes or (), rows, strict=True) if kept])
+    return take_channels(r, rows, notes=(*r.notes, _note(rows, "channels", texts)))
+
+
+def _add_usual_names(channels: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with a column `area` and `quality`, if it has them by another name."""
+    known = {word(str(column)): column for column in reversed(channels.columns)}
+    found = {name: next((known[w] for w in words if w in known), None) for name, words in USUAL.items()}
+    return channels.assign(**{n: channels[c] for n, c in found.items() if c is not None and n not in channels})
 
 
 def _find_names(r: Recording, names: Sequence[str]) -> np.ndarray:

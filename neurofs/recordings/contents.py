@@ -15,7 +15,7 @@ import numpy as np
 
 from neurofs.ground.config import read_session_file
 from neurofs.ground.errors import InputError, NeurofsError, printable
-from neurofs.recordings.readers import FORMATS
+from neurofs.recordings.readers.formats import find_format
 from neurofs.recordings.readers.variables import listed
 
 SAMPLE = 10_000
@@ -70,7 +70,8 @@ def describe_contents(path: str | Path, error: NeurofsError) -> dict[str, Any] |
 
 def list_variables(path: Path) -> list[Variable]:
     """Return the variables of an NWB, HDF5, MATLAB or NumPy file; none of other kinds of files."""
-    module = FORMATS.get(path.suffix.lower(), ("",))[0]
+    known = find_format(path)
+    module = known.module if known else ""
     readers: dict[str, Callable[[Path], Iterable[Variable]]] = {
         "nwb": _list_hdf5,
         "hdf5": _list_hdf5,
@@ -146,7 +147,7 @@ def _tell_fields(first: Any) -> str:
 
 def _list_npz(path: Path) -> list[Variable]:
     """Return the arrays of a NumPy archive, by their headers and first bytes."""
-    from neurofs.recordings.readers.npz import read_header
+    from neurofs.recordings.readers.npy import read_header
 
     found = []
     try:

@@ -5,7 +5,6 @@ shows it to a person.
 """
 
 import shlex
-from collections.abc import Iterator
 from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,9 +14,13 @@ import pandas as pd
 
 from neurofs.ground.config import LoadOptions, given_options, join_names, render_toml
 from neurofs.ground.errors import printable
+from neurofs.ground.files import find_address
+from neurofs.recordings.checks import find_remarks
+from neurofs.recordings.checks.channels import find_duplicates
 from neurofs.recordings.readers import load
 from neurofs.recordings.readers.variables import listed
-from neurofs.recordings.recording import InvalidRecording, Recording, Series, default_columns, find_gaps
+from neurofs.recordings.recording import InvalidRecording, Recording, Series, find_gaps
+from neurofs.recordings.unnamed import find_velocity, is_unnamed
 from neurofs.recordings.window import BIN_WIDTH, N_LAGS, choose_window
 
 RARE = 0.1
@@ -39,9 +42,12 @@ def inspect_file(path: str | Path, options: LoadOptions | None = None) -> dict[s
         recording = load(path, options)
     except InvalidRecording as error:
         recording, problems = error.draft, [str(defect) for defect in error.defects]
-    report = {"file": str(path), **describe(recording), "problems": problems}
-    report["warnings"] = list(find_warnings(recording)) if not problems else []
-    report["decode"] = suggest(recording, str(path), options or LoadOptions()) if not problems else None
+    path = find_address(path) or str(path)
+    report = {"file": path, **describe(recording), "problems": problems}
+    remarks = find_remarks(recording) if not problems else []
+    report["serious"] = [remark.text for remark in remarks if remark.serious]
+    report["warnings"] = [remark.text for remark in remarks if not remark.serious]
+    report["decode"] = suggest(recording, path, options or LoadOptions()) if not problems else None
     return report
 
 
@@ -77,7 +83,7 @@ def measure_activity(r: Recording) -> Activity:
     rate, silent = r.rates, r.spike_counts == 0
     presence = np.where(silent, 0.0, _measure_presence(r))
     rare, partly_active = (rate > 0) & (rate < RARE), (presence > 0) & (presence < PARTLY)
-    return Activity(rate, presence, silent, rare, partly_active, _find_duplicates(r))
+    return Activity(rate, presence, silent, rare, partly_active, find_duplicates(r))
 
 
 def _describe_channels(r: Recording) -> dict[str, Any]:
@@ -109,16 +115,6 @@ def _measure_presence(r: Recording, n_parts: int = 20) -> np.ndarray:
         counts = np.array([part.sum(axis=0) for part in np.array_split(r.counts, n_parts)]).T
     frequent = counts.sum(axis=1) >= 5 * n_parts
     return np.where(frequent, (counts > 0).mean(axis=1), 1.0)
-
-
-def _find_duplicates(r: Recording) -> list[list[str]]:
-    """Return the groups of channels whose spikes are exactly the same."""
-    groups: dict[bytes, list[str]] = {}
-    columns = r.spikes if r.spikes is not None else [np.ascontiguousarray(column) for column in r.counts.T]
-    for name, values in zip(r.channels["name"], columns, strict=False):
-        if values.any():
-            groups.setdefault(values.tobytes(), []).append(name)
-    return [names for names in groups.values() if len(names) > 1]
 
 
 def _describe_series(series: Series) -> dict[str, Any]:
@@ -155,57 +151,6 @@ def _describe_trials(trials: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-# Warnings: what does not keep the file from being used
-
-
-def find_warnings(r: Recording) -> Iterator[str]:
-    """Yield what a person should know before trusting the recording."""
-    if r.spikes is not None:
-        yield from _spike_warnings(r)
-    if r.duration < 60:
-        yield f"only {r.duration:.1f} s observed: expect wide intervals"
-    for series in r.behavior.values():
-        yield from _series_warnings(series, r)
-    start, stop = r.span
-    outside = int(((r.trials["start"] < start - 1e-9) | (r.trials["stop"] > stop + 1e-9)).sum())
-    if outside:
-        yield f"{outside} trials reach beyond the observed span {start:g} to {stop:g} s"
-
-
-def _spike_warnings(r: Recording) -> Iterator[str]:
-    names = r.channels["name"].tolist()
-    spikes = r.spikes or ()
-    start, stop = r.span
-    negative = [name for name, s in zip(names, spikes, strict=True) if len(s) and s[0] < 0]
-    if negative:
-        yield f"{len(negative)} channels have negative spike times, first {printable(negative[0])}"
-    inside = [np.searchsorted(s, [start, stop]) for s in spikes]
-    outside = sum(len(s) - int(b - a) for s, (a, b) in zip(spikes, inside, strict=True))
-    if outside:
-        yield f"{outside} spikes lie outside the observed span {start:g} to {stop:g} s and are not counted"
-    busy = max(spikes, key=len)
-    if len(busy) >= 20 and np.all(busy == np.rint(busy)):
-        yield "spike times are whole numbers: samples? Then say --time-unit samples --sampling-rate RATE"
-
-
-def _series_warnings(series: Series, r: Recording) -> Iterator[str]:
-    where = f"series '{printable(series.name)}'"
-    about = _describe_series(series)
-    if about["n_missing"]:
-        yield f"{where}: {about['n_missing']} of {about['n_samples']} samples are missing"
-    if about["constant"]:
-        yield f"{where}: constant in {', '.join(printable(c) for c in about['constant'])}"
-    if len(series.columns) > 3 and all(column.isdigit() for column in series.columns):
-        one, n = printable(f"{series.name}:{series.columns[0]}"), len(series.columns)
-        yield f"{where}: {n} columns without names; a target takes all, unless one is named: {one}"
-    jumps = int(np.sum(np.diff(series.time) > 1.5 * series.interval)) if len(series.time) > 1 else 0
-    if jumps:
-        yield f"{where}: {jumps} gaps in its samples"
-    start, stop = r.span
-    if about["span"] and (about["span"][1] <= start or about["span"][0] >= stop):
-        yield f"{where}: none of it lies in the observed span {start:g} to {stop:g} s"
-
-
 # How to decode it
 
 
@@ -219,7 +164,7 @@ def suggest(recording: Recording, path: str, options: LoadOptions) -> dict[str, 
     words = ["neurofs", "decode", path]
     for key, value in (given | settings).items():
         words += _as_option(key, value)
-    session_file = render_toml({"file": Path(path).name} | given | settings)
+    session_file = render_toml({"file": find_address(path) or Path(path).name} | given | settings)
     return {"options": settings, "command": shlex.join(words), "session_file": session_file}
 
 
@@ -251,9 +196,11 @@ def _varying(series: Series) -> list[str]:
 
 
 def _columns_of(series: Series) -> list[str]:
+    """Return the columns to decode: all that vary; of many without names, the velocities, or else the first."""
     varying = _varying(series)
-    unnamed = len(series.columns) > 3 and series.columns == default_columns(series.name, len(series.columns))
-    whole = len(varying) == len(series.columns) and not unnamed
+    if is_unnamed(series):
+        varying = [c for c in varying if c in find_velocity(series)] or varying[:1]
+    whole = len(varying) == len(series.columns)
     return [series.name] if whole else [f"{series.name}:{c}" for c in varying]
 
 
@@ -292,6 +239,7 @@ def render_text(report: dict[str, Any]) -> str:
     lines += _behavior_lines(report["behavior"])
     lines += _trial_lines(report["trials"])
     lines += _section("Read as", report["notes"])
+    lines += _section("Probably wrong", report["serious"])
     lines += _section("Worth knowing", report["warnings"])
     lines += _section("Must be mended", report["problems"])
     if report["decode"]:

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from neurofs.ground.errors import InputError
+from neurofs.recordings.remarks import Remark
 
 TICK = 1e-9
 """Seconds per tick: all comparisons of times with bin edges are made in whole nanoseconds."""
@@ -111,6 +112,8 @@ class Recording:
         The file and the SHA-256 of its content.
     notes : sequence of str
         What was guessed or derived on the way from the file.
+    remarks : sequence of Remark
+        What its reader found odd; `recordings.checks` finds more.
 
     Examples
     --------
@@ -135,6 +138,7 @@ found 0.412 after 0.655. Sort them, or pass --sort-spikes.
     source: str = ""
     source_hash: str = ""
     notes: Sequence[str] = ()
+    remarks: Sequence[Remark] = ()
 
     def __post_init__(self) -> None:
         if (self.spikes is None) == (self.counts is None):
@@ -144,7 +148,12 @@ found 0.412 after 0.655. Sort them, or pass --sort-spikes.
                 "neither" if self.spikes is None else "both",
                 "Name the variable to use with --spikes or --counts.",
             )
-        self._set(behavior=dict(self.behavior), notes=tuple(self.notes), trials=_as_trials(self.trials))
+        self._set(
+            behavior=dict(self.behavior),
+            notes=tuple(self.notes),
+            remarks=tuple(self.remarks),
+            trials=_as_trials(self.trials),
+        )
         if self.spikes is not None:
             self._set(spikes=tuple(_frozen(np.asarray(s, dtype=np.float64)) for s in self.spikes))
         else:

@@ -15,6 +15,8 @@ The truth is in the channel table: `tuning`, `tuning_lag` (seconds by which the 
 negative: they follow it), `preferred_direction` (degrees) and `partner`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -84,6 +86,28 @@ def simulate_session(
     channels = _draw_channels(n_electrodes, noise, channel_rng)
     spikes = _simulate_channels(channels, movement, bursts, drift, spike_rng)
     _mix_thresholds(channels, spikes, movement.duration, mix_rng)
+    return _make_recording(name, channels, spikes, movement, f"simulated with seed {random_state}")
+
+
+def draw_channels(n_electrodes: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Return the channels of an array with their tuning; see the module."""
+    return _draw_channels(n_electrodes, False, rng)
+
+
+def record_day(
+    channels: pd.DataFrame, n_trials: int, drift: float, name: str, seed: np.random.SeedSequence
+) -> Recording:
+    """Return a session of given channels, which have a `base_rate` and a `depth`; all spikes are Poisson."""
+    task_rng, spike_rng, mix_rng = (np.random.default_rng(one) for one in seed.spawn(3))
+    movement = _simulate_movement(n_trials, task_rng)
+    spikes = _simulate_channels(channels, movement, False, drift, spike_rng)
+    _mix_thresholds(channels, spikes, movement.duration, mix_rng)
+    return _make_recording(name, channels, spikes, movement, f"simulated {name}")
+
+
+def _make_recording(
+    name: str, channels: pd.DataFrame, spikes: list[np.ndarray], movement: _Movement, note: str
+) -> Recording:
     return Recording(
         name=name,
         spikes=[_on_clock(times, movement.duration) for times in spikes],
@@ -94,7 +118,7 @@ def simulate_session(
         trials=movement.trials,
         channels=channels,
         observed=[[0.0, movement.duration]],
-        notes=[f"simulated with seed {random_state}"],
+        notes=[note],
     )
 
 
@@ -230,6 +254,7 @@ def _simulate_channels(
     spikes = []
     for row, channel in enumerate(channels.itertuples()):
         base = rng.uniform(5, 11)
+        base = getattr(channel, "base_rate", base)
         gain = _slow_drift(n_steps, drift, rng) * _presence(n_steps, channel.presence, rng)
         bursty = bursts and rng.random() < 1 / 3
         if channel.kind == "isolated":
@@ -248,6 +273,7 @@ def _modulation(
 ) -> np.ndarray:
     """Return the relative change of the rate at each step, from the movement `tuning_lag` later."""
     depth = rng.uniform(1.6, 2.4)
+    depth = getattr(channel, "depth", depth)
     tuning = channel.tuning
     if tuning == "none":
         return np.zeros(len(movement.time))

@@ -6,7 +6,7 @@ the same file twice. A file is written beside its final name and moved there whe
 
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +31,27 @@ def write(recording: Recording, path: str | Path) -> Path:
         raise UsageError(f"{printable(path.name)}: expected one of the endings {', '.join(WRITERS)}")
     if recording.spikes is None:
         raise UsageError(f"{printable(recording.name)}: only recordings with spike times can be written")
+    return _write_whole(path, lambda part: WRITERS[path.suffix](recording, part))
+
+
+def write_series(path: Path, name: str, series: Sequence[Series], notes: Sequence[str]) -> Path:
+    """Write an NWB file of behavior alone: each series a TimeSeries in processing/behavior."""
+
+    def write_parts(part: Path) -> None:
+        with h5py.File(part, "w") as file:
+            _write_header(file, name, notes)
+            module = _make_behavior(file)
+            for one in series:
+                _write_time_series(module, one)
+
+    return _write_whole(path, write_parts)
+
+
+def _write_whole(path: Path, write_part: Callable[[Path], None]) -> Path:
+    """Let a file be written beside its name, and move it there."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        WRITERS[path.suffix](recording, part)
+        write_part(part)
         os.replace(part, path)
     except OSError as error:
         raise UsageError(f"{printable(path)}: cannot be written: {error.strerror or error}") from None
@@ -95,7 +113,7 @@ def _dataset(group: h5py.Group, name: str, values: Any, **attributes: Any) -> h5
 
 def _write_nwb(recording: Recording, path: Path) -> None:
     with h5py.File(path, "w") as file:
-        _write_header(file, recording)
+        _write_header(file, recording.name, recording.notes)
         _write_electrodes(file, recording.channels)
         _write_units(file, recording)
         _write_behavior(file, recording)
@@ -110,15 +128,15 @@ def _typed(obj: Any, kind: str, namespace: str = "core") -> Any:
     return obj
 
 
-def _write_header(file: h5py.File, r: Recording) -> None:
+def _write_header(file: h5py.File, name: str, notes: Sequence[str]) -> None:
     _typed(file, "NWBFile").attrs["nwb_version"] = NWB_VERSION
-    for name in ("acquisition", "analysis", "general", "processing", "stimulus"):
-        file.create_group(name)
-    for name in ("presentation", "templates"):
-        file["stimulus"].create_group(name)
+    for group in ("acquisition", "analysis", "general", "processing", "stimulus"):
+        file.create_group(group)
+    for group in ("presentation", "templates"):
+        file["stimulus"].create_group(group)
     _dataset(file, "file_create_date", [EPOCH])
-    _dataset(file, "identifier", str(uuid.uuid5(NAMESPACE, r.name)))
-    _dataset(file, "session_description", "; ".join([r.name, *r.notes]))
+    _dataset(file, "identifier", str(uuid.uuid5(NAMESPACE, name)))
+    _dataset(file, "session_description", "; ".join([name, *notes]))
     _dataset(file, "session_start_time", EPOCH)
     _dataset(file, "timestamps_reference_time", EPOCH)
 
@@ -187,14 +205,19 @@ def _write_units(file: h5py.File, r: Recording) -> None:
 
 
 def _write_behavior(file: h5py.File, r: Recording) -> None:
+    module = _make_behavior(file)
+    for series in r.behavior.values():
+        container = _typed(module.create_group(f"{series.name}_container"), _container(series))
+        _write_time_series(container, series)
+
+
+def _make_behavior(file: h5py.File) -> h5py.Group:
     module = _typed(file["processing"].create_group("behavior"), "ProcessingModule")
     module.attrs["description"] = "behavior"
-    for series in r.behavior.values():
-        _write_series(module, series)
+    return module
 
 
-def _write_series(module: h5py.Group, series: Series) -> None:
-    container = _typed(module.create_group(f"{series.name}_container"), _container(series))
+def _write_time_series(container: h5py.Group, series: Series) -> None:
     group = _typed(container.create_group(series.name), "SpatialSeries" if series.circular else "TimeSeries")
     group.attrs.update({"description": ", ".join(series.columns), "comments": "no comments"})
     values = series.values.astype(np.float32)

@@ -136,7 +136,7 @@ def share_by_kind(comparison: Comparison, n: int) -> tuple[list[str], list[tuple
 
 
 def describe_channels(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return one record per channel for the table of channels, the largest weight first."""
+    """Return one record per channel for the table of channels, in the order of the comparison."""
     selectors, session = list_selectors(comparison), comparison.session
     n = find_n(comparison)
     weight = stable = np.full(comparison.weights.sizes["channel"], np.nan)
@@ -146,8 +146,8 @@ def describe_channels(comparison: Comparison) -> list[dict[str, Any]]:
     tests = comparison.summary.channels
     tested = {} if tests is None else tests.by_channel
     records = []
-    for i in np.argsort(-weight, kind="stable"):
-        one = session.isel(channel=int(i))
+    for i in range(len(weight)):
+        one = session.isel(channel=i)
         records.append(
             {
                 "channel": str(one["channel"].values),

@@ -71,14 +71,14 @@ def _data(comparison: Comparison) -> str:
     outputs = _join([name_output(output) for output in s.outputs])
     trials = f", {count_of(s.n_trials, 'trial')}" if s.n_trials else ", without trials"
     silent = int(comparison.session["silent"].values.sum())
-    quiet = f" ({silent} of them silent)" if silent else ""
+    quiet = f" ({silent} silent)" if silent else ""
     n_excluded = len(c.exclude_channels)
     excluded = f"; {count_of(n_excluded, 'channel')} excluded beforehand" if n_excluded else ""
     classes = count_of(len(s.classes), "class", "classes")
     goal = f"the class of {outputs} ({classes})" if s.classes else outputs
     return (
         f"Data. Session {printable(s.name)}: {count_of(s.n_channels, 'channel')}{quiet}{excluded}, "
-        f"{s.duration:.0f} s observed{trials}. The decoded target was {goal}."
+        f"{s.duration:.0f} s observed{trials}. Target: {goal}."
     )
 
 
@@ -94,11 +94,9 @@ def _features(comparison: Comparison) -> str:
     more = f" {_join(extra).capitalize()}." if extra else ""
     dropped = sum(dict(s.dropped).values())
     return (
-        f"Features. Spikes were counted in bins of {width:g} ms. A sample consists of the counts of all channels "
-        f"in {count_of(n_lags, 'bin')}, at {lags} ms (positive: "
-        f"spikes precede the target), that is {s.n_channels * n_lags:,} features. No window crosses the "
-        f"edge of a trial or a gap in the recording. {s.n_samples:,} samples were used; {dropped:,} bins "
-        f"were not.{more}"
+        f"Features. Counts in bins of {width:g} ms at {lags} ms (positive: spikes precede the target): "
+        f"{s.n_channels * n_lags:,} features. No window crosses the edge of a trial or a gap; {s.n_samples:,} samples "
+        f"were used, {dropped:,} bins were not.{more}"
     )
 
 
@@ -107,12 +105,10 @@ def _selection(comparison: Comparison) -> str:
     if not names:
         return ""
     described = [_describe_selector(name) for name in names]
-    reference = comparison.summary.reference
-    own = f" {name_method(reference)} is the method that the others are compared with." if reference in names else ""
     told = "".join(f" {text}" for name in names if (text := _tell_settings(comparison, name)))
     told += _tell_exclusion(comparison, names)
     return (
-        f"Selection and decoding. Channel × lag features were ranked by {_join(described)}.{own}{told} "
+        f"Selection and decoding. Features were ranked by {_join(described)}.{told} "
         f"{_neighbors(comparison, names)} {_others(comparison)}".rstrip()
         + _tell_effort(comparison)
     )
@@ -150,10 +146,8 @@ def _tell_exclusion(comparison: Comparison, names: list[str]) -> str:
     if not looking:
         return ""
     trials = "other trials" if comparison.summary.session.kind == "trials" else "the training part"
-    return (
-        f" For {_join([name_method(name) for name in looking])}, neighbors of a sample were looked for among samples "
-        f"of {trials} whose windows do not overlap its own."
-    )
+    named = _join([name_method(name) for name in looking])
+    return f" Neighbors for {named} came from {trials}, without overlapping windows."
 
 
 def _neighbors(comparison: Comparison, names: list[str]) -> str:
@@ -162,14 +156,13 @@ def _neighbors(comparison: Comparison, names: list[str]) -> str:
     fixed = [f"k = {k}"] * (k != "auto") + [f"β = {beta}"] * (beta != "auto")
     chosen = ["n", *["k"] * (k == "auto"), *["β"] * (beta == "auto")]
     learned = [name_method(name) for name in names if name in SELECTORS and SELECTORS[name].is_metric]
-    weights = f" Whether distances were weighted by {_join(learned)} was chosen there, too." if learned else ""
+    chosen += [f"whether {_join(learned)} weighed distances"] if learned else []
     goal = "the class, by vote," if comparison.summary.session.classes else "the target"
     return (
-        f"For each ranking, soft k-nearest-neighbor regression {cite(WORKS['navot2005'])} decoded {goal} from the best "
-        f"n features{' with ' + _join(fixed) if fixed else ''}; neighbors at squared distance d count in proportion "
-        f"to exp(−d/β), with β in units of the mean distance of each sample's own neighbors (one β for all in the "
-        f"source). {_join(chosen)} {'was' if len(chosen) == 1 else 'were'} chosen on inner hold-outs of the training "
-        f"part.{weights}"
+        f"Soft k-nearest-neighbor regression {cite(WORKS['navot2005'])} decoded {goal} from the best n "
+        f"features{' with ' + _join(fixed) if fixed else ''}, neighbors at squared distance d weighed by exp(−d/β), β "
+        "relative to each sample's mean neighbor distance (one β for all in the source). "
+        f"{_join(chosen)} {'was' if len(chosen) == 1 else 'were'} chosen on inner hold-outs of the training part."
     )
 
 
@@ -178,13 +171,11 @@ def _others(comparison: Comparison) -> str:
     whole = [d for d in _decoded(comparison) if split_method(d)[1] == "auto"]
     chosen = [_name_cited(d) for d in _decoded(comparison) if d not in whole]
     text = f"Further decoders on the same features, tuned on the same hold-outs: {_join(chosen)}. " if chosen else ""
-    for method in whole:
-        selector = split_method(method)[0]
-        features = "all features, weighted by it" if SELECTORS[selector].is_metric else "the same features"
-        text += (
-            f"{name_method(method)}: soft kNN, local-linear regression, kernel ridge or their average, whichever did "
-            f"best on the hold-outs, on {features}. "
-        )
+    if whole:
+        metric = [name_method(m) for m in whole if SELECTORS[split_method(m)[0]].is_metric]
+        features = f" ({_join(metric)}: on all features, weighted)" if metric else ""
+        text += "Auto: soft kNN, local-linear regression, kernel ridge or their average, whichever did best there"
+        text += f"{features}. "
     if "all" in _selectors(comparison) or baselines:
         wide = ["soft kNN on all features"] * ("all" in _selectors(comparison))
         wide += [_name_cited(b) for b in baselines]
@@ -209,15 +200,14 @@ def _folds(comparison: Comparison) -> str:
     how = "with shifted borders; the scores of a fold are means over repeats" if contiguous else "with another order"
     again = f", repeated {c.n_repeats} times {how}" if c.n_repeats > 1 else ""
     verdict = (
-        "an audit found no training sample that shares spikes or raw samples of the target with a test sample"
+        "an audit found no raw data that training and test samples share"
         if audit.passed
         else f"an audit found {audit.n_overlaps:,} pairs of training and test samples that share raw data"
     )
     return (
-        f"Cross-validation. {c.n_splits} folds of {parts}{again}; training samples whose window overlaps a "
-        f"test window{_target_overlap(audit)} were left out, and {verdict}. Ranking, scaling and every choice were "
-        "made on the "
-        "training part alone. All methods saw the same folds."
+        f"Cross-validation. {c.n_splits} folds of {parts}{again}, the same for all methods; training samples whose "
+        f"window overlaps a test window{_target_overlap(audit)} were left out, and {verdict}. All choices used the "
+        "training part alone."
     )
 
 
@@ -234,26 +224,27 @@ def _scoring(comparison: Comparison) -> str:
         "r2": ("R² = 1 − MSE/variance of the test samples", "folds and outputs"),
     }[comparison.summary.score]
     text = (
-        f"Statistics. Performance is {name}, the mean over {over}. Intervals are 95 % and allow for "
-        f"overlapping training sets {cite(WORKS['nadeau2003'])}."
+        f"Statistics. Scores are {name}, means over {over}, with 95 % intervals that allow for overlapping training "
+        f"sets {cite(WORKS['nadeau2003'])}{', symmetric in log(1 − R²)' * (comparison.summary.score == 'r2')}."
     )
+    if comparison.config.n_repeats > 1 and comparison.summary.session.kind in ("trials", "blocks"):
+        text += " Scores were averaged over repeats, and their variance over folds was scaled to that of one repeat."
     if comparison.summary.tests:
-        works = cite(WORKS["nadeau2003"], WORKS["holm1979"])
-        text += f" Methods were compared by paired corrected t-tests with Holm's correction {works}."
+        text += f" Methods were compared by paired t-tests, corrected alike and by Holm {cite(WORKS['holm1979'])}."
     if found := comparison.summary.dependency:
         text += (
             " Pairs of channels whose product tells what no sum does were tested against targets shifted by whole "
             f"trials or blocks ({found.n_shifts} shifts), at a false discovery rate of {found.false_discovery_rate:g}."
         )
     if comparison.summary.stability:
-        text += f" Agreement of the selected sets between folds is Nogueira's index {cite(WORKS['nogueira2018'])}."
+        text += f" Stability is Nogueira's index {cite(WORKS['nogueira2018'])}."
     return text
 
 
 SHIFTED = {
-    "rows": "the session shifted in time, around its end",
+    "rows": "the session shifted around its end",
     "trials": "whole trials in random orders",
-    "trials in order": "whole trials shifted in their order, forward and backward, since neighboring trials are alike",
+    "trials in order": "whole trials shifted in their order, since neighbors are alike",
 }
 """What channel and target were compared with, by the kind of shift."""
 
@@ -262,30 +253,24 @@ def _tests(comparison: Comparison) -> str:
     tests, session = comparison.summary.channels, comparison.summary.session
     if tests is None:
         return ""
-    course = " and the course of a trial (cosines)" if tests.shifted != "rows" else ""
-    text = (
-        f"Channels. A channel is called tuned if its counts in the window of lags go with {name_target(session)}, "
-        f"given cosines over the session of periods above {tests.cutoff:.3g} s{course}. The statistic is Pillai's "
-        f"trace, its distribution that of {SHIFTED[tests.shifted]} ({count_of(tests.n_shifts, 'shift')}), pooled over "
-        f"channels after standardization {cite(WORKS['harris2020'])}; {_tell_adds(tests, session.n_lags)} "
-    )
-    return text + (
-        f"The false discovery rate is {tests.false_discovery_rate:g} {cite(WORKS['benjamini1995'])}. The peak lag is "
-        "where the regression of a channel's counts on the target has the largest R², with a "
-        f"{100 * tests.interval:g} % interval by a bootstrap of blocks."
+    course = " and of the trial" if tests.shifted != "rows" else ""
+    return (
+        f"Channels. A channel is tuned if its counts go with {name_target(session)}, given cosines of the session "
+        f"(periods above {tests.cutoff:.3g} s){course}: Pillai's trace against {SHIFTED[tests.shifted]} "
+        f"({count_of(tests.n_shifts, 'shift')}), standardized and pooled over channels {cite(WORKS['harris2020'])}; "
+        f"{_tell_adds(tests, session.n_lags)} False discovery rate: {tests.false_discovery_rate:g} "
+        f"{cite(WORKS['benjamini1995'])}. At its peak lag, counts regressed on the target have the largest R² "
+        f"({100 * tests.interval:g} % interval by a bootstrap of blocks)."
     )
 
 
 def _tell_adds(tests: ChannelTests, n_lags: int) -> str:
     """Say how it was asked whether a channel adds something, or that it was not."""
     if tests.n_adds is None:
-        return "whether a channel adds something to all others was not asked, for there are too few samples."
+        return "whether it adds something to all others was not asked: there are too few samples."
     n = tests.n_windows_adds
-    sums = f" (each with its lags put into {count_of(n, 'sum')})" if n < n_lags else ""
-    shifts = count_of(tests.n_shifts_adds, "shift")
-    return (
-        f"it adds something if they do so given the counts of all other channels{sums} too ({shifts} of the channel)."
-    )
+    sums = f"lags in {count_of(n, 'sum')}; " if n < n_lags else ""
+    return f"it adds something if they do so given all other channels ({sums}{count_of(tests.n_shifts_adds, 'shift')})."
 
 
 def _chance(comparison: Comparison) -> str:
@@ -296,9 +281,9 @@ def _chance(comparison: Comparison) -> str:
     by = f"{one.farthest:,.0f} whole trials" if one.shifted == "trials" else f"{one.farthest:,.1f} s"
     agreement = {"r2": "correlation", "accuracy": "share of right classes"}[comparison.summary.score]
     return (
-        f"Chance. The {agreement} of out-of-fold predictions with the target was compared with that at targets shifted "
-        f"by up to {by} to both sides ({one.n_shifts:,} shifts), with p = m/(N + 1) {cite(WORKS['harris2020'])}, "
-        f"corrected for the number of outputs {cite(WORKS['westfall1993'])}, and R² above 0 as a further condition."
+        f"Chance. The {agreement} of out-of-fold predictions and target was compared with that at targets shifted by "
+        f"up to {by} to both sides ({one.n_shifts:,} shifts), with p = m/(N + 1) {cite(WORKS['harris2020'])}, "
+        f"corrected for outputs {cite(WORKS['westfall1993'])}, and R² above 0."
     )
 
 

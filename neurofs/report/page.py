@@ -34,8 +34,8 @@ from neurofs.report.svg import Styles
 from neurofs.report.verdict import describe_run, judge, list_numbers
 
 SCORE_TEXT = {
-    "r2": "R²: 1 is perfect, 0 is as good as knowing the mean, below 0 is worse than that.",
-    "accuracy": "Accuracy: share of samples whose class is right; 1 is perfect.",
+    "r2": "R²: 1 is perfect, 0 is as good as knowing the mean.",
+    "accuracy": "Accuracy: share of samples whose class is right.",
 }
 
 
@@ -147,7 +147,8 @@ def _show_long(text: object) -> str:
 def show_table(table: Table) -> dict[str, Any]:
     """Return a table as the template shows it: each column in one format, the exact value beside each number."""
     columns = [[row[i] for row in table.rows] for i in range(len(table.columns))]
-    shown = [_show_column(cells, table.digits) for cells in columns]
+    digits = [table.digits] * len(columns) if isinstance(table.digits, int) else table.digits
+    shown = [_show_column(*column) for column in zip(columns, digits, strict=True)]
     kinds = ["num" if any(cell["kind"] == "num" for cell in cells) else "text" for cells in shown]
     return {
         "caption": table.caption,

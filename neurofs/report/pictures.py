@@ -61,12 +61,12 @@ class Panel:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: column names, rows of cells (text, numbers or None), and how to show the numbers."""
+    """A table: column names, rows of cells (text, numbers or None), and digits of numbers, of all or each column."""
 
     caption: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
-    digits: int = 3
+    digits: int | Sequence[int] = 3
 
 
 @dataclass(frozen=True)

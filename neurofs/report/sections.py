@@ -65,19 +65,19 @@ PICTURES: tuple[Callable[[Comparison], Picture | None], ...] = (
 """All figures, in the order of the report."""
 
 CHANNEL_COLUMNS = {
-    "channel": "channel",
-    "electrode": "electrode",
-    "kind": "kind",
-    "tuned": "tuned",
-    "adds": "adds",
-    "peak": "peak lag (ms)",
-    "weight": "weight",
-    "stability": "stability",
-    "rate": "rate (Hz)",
-    "fano": "Fano factor",
-    "remarks": "remarks",
+    "channel": ("channel", 0),
+    "tuned": ("tuned", 0),
+    "adds": ("adds", 0),
+    "peak": ("peak lag (ms)", 0),
+    "weight": ("weight", 2),
+    "stability": ("stability", 2),
+    "rate": ("rate (Hz)", 1),
+    "fano": ("Fano factor", 2),
+    "electrode": ("electrode", 0),
+    "kind": ("kind", 0),
+    "remarks": ("remarks", 0),
 }
-"""Facts about a channel and their titles in the table of channels."""
+"""Facts about a channel: their titles in the table of channels, and digits."""
 
 TABLED_SCORES = {
     "r2": {"r2": "R²", "r": "r", "mse": "MSE", "fvaf": "FVAF"},
@@ -106,8 +106,8 @@ def make_sections(comparison: Comparison, draw: Draw) -> list[Section]:
         *_together(comparison, draw),
         Section("trust", "Is it chance", list(_trust(comparison, draw))),
         Section("quality", "The session itself", list(_quality(comparison, draw))),
-        Section("methods", "Methods, ready to paste, and references", [_methods(comparison)], folded=True),
-        Section("glossary", "Glossary", [{"what": "glossary"}], folded=True),
+        Section("methods", "Methods and references", [_methods(comparison)], folded=True),
+        Section("glossary", "Glossary", [{"what": "glossary", "score": comparison.summary.score}], folded=True),
         Section("provenance", "Provenance", [_provenance(comparison)], folded=True),
     ]
 
@@ -204,14 +204,13 @@ def _tabulate_methods(summary: Summary) -> Table:
             m.pooled.of(first),
             *(m.pooled.of(score).mean for score in others),
             m.n.median,
-            100 * m.weighted,
             *_list_test(tests.get(m.method)),
         )
         for m in summary.methods
     ]
     titles = TABLED_SCORES[summary.score].values()
-    caption = "All methods, best first: mean over folds and outputs; 95 % interval of the first score"
-    return Table(caption, ("method", *titles, "n", "weighted (%)", "p (Holm)", "loses (%)"), rows)
+    caption = "All methods, best first: means over folds and outputs, with a 95 % interval"
+    return Table(caption, ("method", *titles, "n", "p (Holm)", "folds lost (%)"), rows)
 
 
 def _list_test(test: PairedTest | None) -> tuple[float | None, float | None]:
@@ -224,11 +223,8 @@ def _list_test(test: PairedTest | None) -> tuple[float | None, float | None]:
 def _wins(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     yield _table("methods", _tabulate_methods(comparison.summary), sortable=True)
     yield _note(
-        "Each method at the n that it chose inside the training part (median over folds); auto: soft kNN, local-linear "
-        "regression, kernel ridge or their average, chosen there, too; without a second name: soft kNN. Weighted: "
-        "folds "
-        "in which distances were weighed. p, and the share of folds that a method loses, compare it with "
-        f"{name_method(comparison.summary.main)}."
+        "n: features used. A selector alone decodes by soft kNN, with auto by what did best on training data. p and "
+        f"folds lost: against {name_method(comparison.summary.main)}."
     )
     yield from _note_failed(comparison)
     missing = "No winning percentages: there is no rival that ranks features."
@@ -247,14 +243,14 @@ def _channels(comparison: Comparison, draw: Draw) -> Iterator[Block]:
         yield _note("No map: no selector ranked the features.", missing=True)
     yield from _list_channels(comparison)
     missing = "No encoding profiles: no channel is tuned, or there is only one lag."
-    yield _fold("Encoding profiles of all tuned channels", [_picture(draw_encoding(comparison), draw, missing)])
+    yield _fold("Profiles of all tuned channels", [_picture(draw_encoding(comparison), draw, missing)])
     missing = "No lag profile: there is only one lag, or no selector ranked the features."
     where = "No map of the array: the file does not say where the channels are."
     more = [_picture(draw_lags(comparison), draw, missing), _picture(draw_positions(comparison), draw, where)]
-    yield _fold("Weight by lag, and by place on the array", more)
-    yield _fold("Where the selected features come from, and how stable they are", _selection(comparison, draw))
+    yield _fold("Weight by lag and place", more)
+    yield _fold("Origin and stability of the selection", _selection(comparison, draw))
     missing = "No tuning: it is not known for the channels of this run."
-    yield _fold("Tuning of the channels with the largest weight", [_picture(draw_tuning(comparison), draw, missing)])
+    yield _fold("Tuning of the best channels", [_picture(draw_tuning(comparison), draw, missing)])
 
 
 def _list_channels(comparison: Comparison) -> Iterator[Block]:
@@ -263,14 +259,14 @@ def _list_channels(comparison: Comparison) -> Iterator[Block]:
     names = list_selectors(comparison)
     by = find_key(names[0]).label if names else "no selector"
     rows = [tuple(record[key] for key in used) for record in records]
-    columns = [CHANNEL_COLUMNS[key] for key in used]
-    yield _table("channels", Table(f"Channels, by weight of {by}", columns, rows), sortable=True)
+    columns, digits = zip(*(CHANNEL_COLUMNS[key] for key in used), strict=True)
+    first = "those first that are tuned or add something, " if comparison.summary.channels else ""
+    yield _table("channels", Table(f"Channels: {first}by weight of {by}", columns, rows, digits), sortable=True)
     if comparison.summary.channels:
         yield _note(_explain_tests(comparison.summary.channels, comparison.summary.session))
     yield _note(
-        f"Weight by {by}: summed over lags, mean over folds and outputs. Stability: share of folds and outputs in "
-        "which "
-        f"the channel is among the best {find_n(comparison)} features. Neither is a test."
+        f"Weight (by {by}, over all lags) and stability (share of folds in which the channel is among the best "
+        f"{find_n(comparison)} features) are no tests."
     )
 
 
@@ -290,16 +286,11 @@ def _selection(comparison: Comparison, draw: Draw) -> Iterator[Block]:
 
 def _explain_tests(tests: ChannelTests, session: SessionFacts) -> str:
     """Say what tuned, adds and peak lag mean in this run."""
-    rate = f"at most {100 * tests.false_discovery_rate:g} % of them are expected to be false"
-    adds = (
-        "Adds: they do so given all other channels as well, which a copy of another channel does not; "
-        if tests.n_adds is not None
-        else "Whether a channel adds something to all others was not asked: there are too few samples. "
-    )
-    lag = f"Peak lag of tuned channels with its {100 * tests.interval:g} % interval: see the profiles below."
-    trial = " and the course of a trial, that is, what differs from trial to trial" if tests.shifted != "rows" else ""
-    start = f"Tuned: the counts go with {name_target(session)}, given slow time (periods above {tests.cutoff:.3g} s)"
-    return f"{start}{trial}. {adds}{rate if tests.n_adds is not None else rate.capitalize()}. {lag}"
+    rate = f"At most {100 * tests.false_discovery_rate:g} % of either are expected to be false."
+    asked = tests.n_adds is not None
+    adds = "even given all other channels" if asked else "not asked, since there are too few samples"
+    trial = " and the course of a trial" if tests.shifted != "rows" else ""
+    return f"Tuned: the counts go with {name_target(session)}, beyond slow time{trial}. Adds: {adds}. {rate}"
 
 
 def _together(comparison: Comparison, draw: Draw) -> Iterator[Section]:
@@ -344,27 +335,23 @@ def _trust(comparison: Comparison, draw: Draw) -> Iterator[Block]:
 
 def _quality(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     yield _picture(draw_rates(comparison), draw, "")
-    yield _note(" ".join(_describe_quality(comparison)))
+    twins = _name_twins(comparison.session)
+    if twins:
+        yield _note(f"Channels with exactly the same spikes as another: {len(twins)} ({_some(twins)}).")
     yield _picture(draw_trials(comparison), draw, "The session has no trials.")
     notes = comparison.summary.session.notes
     if notes:
         yield _note("Read as: " + "; ".join(printable(note) for note in notes) + ".")
     missing = "No raster: no moment to align spikes to was found."
-    yield _fold("Spikes of the best channels, trial by trial", [_picture(draw_raster(comparison), draw, missing)])
+    yield _fold("Spikes of the best channels", [_picture(draw_raster(comparison), draw, missing)])
     bins = [_table("dropped", _tabulate_bins(comparison.summary.session)), _list_gaps(comparison.session)]
-    yield _fold("What became of the bins, and gaps", bins)
+    yield _fold("Bins and gaps", bins)
 
 
-def _describe_quality(comparison: Comparison) -> Iterator[str]:
-    session = comparison.session
-    names = session["channel"].values
-    for key, title in {"silent": "Silent", "partly_active": "Active only in part of the session"}.items():
-        found = [printable(n) for n in names[session[key].values.astype(bool)]]
-        yield f"{title}: {len(found)} of {len(names)} channels" + (f" ({_some(found)})." if found else ".")
-    twins = [
-        f"{printable(n)} = {printable(t)}" for n, t in zip(names, session["duplicate_of"].values, strict=True) if t
-    ]
-    yield f"Channels with exactly the same spikes as another: {len(twins)}" + (f" ({_some(twins)})." if twins else ".")
+def _name_twins(session: xr.Dataset) -> list[str]:
+    """Return the channels that have the same spikes as another, which the table of channels tells of the others."""
+    names, twins = session["channel"].values, session["duplicate_of"].values
+    return [f"{printable(n)} = {printable(t)}" for n, t in zip(names, twins, strict=True) if t]
 
 
 def _some(names: list[str], most: int = 40) -> str:
@@ -413,5 +400,6 @@ def _provenance(comparison: Comparison) -> Block:
         "what": "provenance",
         "facts": Table("How these numbers came about", ("what", "value"), facts),
         "repeat": "neurofs decode run.toml --out again",
+        "use": "neurofs fit . --out model",
         "toml": render_toml(given_options(comparison.config)),
     }

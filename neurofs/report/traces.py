@@ -31,8 +31,9 @@ class Traces:
 
     @property
     def is_velocity(self) -> bool:
-        """Whether trials can be summed to paths."""
-        return bool((self.trial >= 0).any()) and all(unit.endswith("/s") for unit in self.units)
+        """Whether trials can be summed to paths: by the unit of the outputs or, where there is none, their name."""
+        known = zip(self.units, self.outputs, strict=True)
+        return bool((self.trial >= 0).any()) and all(u.endswith("/s") if u else "vel" in o.lower() for u, o in known)
 
 
 def get_traces(comparison: Comparison) -> Traces | None:
@@ -90,7 +91,7 @@ def find_path(traces: Traces, values: np.ndarray) -> np.ndarray:
     """Return two outputs (2, rows) as a path: velocities summed over time, anything else as it is.
 
     >>> empty = np.empty(0)
-    >>> still = Traces(empty, np.zeros(1), empty, empty, None, [], [], ["cm/s"] * 2, [], 0.1, 0)
+    >>> still = Traces(empty, np.zeros(1), empty, empty, None, [], ["x", "y"], ["cm/s"] * 2, [], 0.1, 0)
     >>> find_path(still, np.array([[1.0, 2.0], [0.0, 1.0]])).round(3).tolist()
     [[0.1, 0.3], [0.0, 0.1]]
     """

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from neurofs.comparison.amount import tell_edges
 from neurofs.comparison.headline import judge_chance
 from neurofs.comparison.names import name_method
 from neurofs.comparison.summary import Audit, Number, SessionFacts, Summary
@@ -16,53 +17,75 @@ FOLDS = {
 }
 """What folds are made of."""
 
+LINEAR = ("ridge", "kalman")
+"""The linear decoders of all features that every run has."""
+
 
 def describe_run(session: SessionFacts) -> str:
     """Return one line about the session and the target."""
     outputs = ", ".join(name_output(output) for output in session.outputs)
-    trials = f"{session.n_trials} trials, " if session.n_trials else ""
+    trials = f"{session.n_trials:,} trials, " if session.n_trials else ""
     lags = f"{count_of(session.n_lags, 'lag')} of {1000 * session.bin_width:g} ms"
+    edges = tell_edges(session)
     return (
-        f"{session.n_channels} channels × {lags}; {trials}{session.n_samples:,} samples in "
-        f"{session.duration:.0f} s. Target: {outputs}."
+        f"{session.n_channels:,} channels × {lags}; {trials}{session.n_samples:,} samples in "
+        f"{session.duration:.0f} s{f'; {edges}' if edges else ''}. Target: {outputs}."
     )
 
 
 def list_numbers(summary: Summary) -> list[dict[str, Any]]:
-    """Return the numbers of the headline in order, chance last."""
+    """Return the numbers of the headline in order: its method, also in the field's own measure, others, chance."""
     numbers = summary.headline.numbers
-    others = {"rival": "Best rival", "all": "All features"}
-    return [
-        _show_number("main", numbers.main),
-        *(_show_number(key, getattr(numbers, key), label) for key, label in others.items()),
-        _show_chance(summary),
-    ]
+    field = _show_field(summary)
+    others = [_show_number("rival", numbers.rival, "Best rival")]
+    others += [] if field else [_show_linear(summary) or _show_number("all", numbers.all, "All features")]
+    return [_show_number("main", numbers.main), *field, *others, _show_chance(summary)]
 
 
 def _show_number(key: str, number: Number | None, label: str = "") -> dict[str, Any]:
     """Return a number with what it is, or that it was not run."""
     if number is None:
         return {"key": key, "label": label, "mean": None, "low": None, "detail": "not run"}
-    n = [f"{number.n} features"] * (number.n is not None)
-    named = [name_method(number.method)] * (key == "rival")
-    return {**dict(number), "key": key, "detail": ", ".join([*named, *n])}
+    n = [] if number.n is None else [f"{number.n:,} features"]
+    named = [name_method(number.method)] * (key not in ("main", "all"))
+    return {**dict(number), "key": key, "label": label or number.label, "detail": ", ".join([*named, *n])}
+
+
+def _show_field(summary: Summary) -> list[dict[str, Any]]:
+    """Return the headline's score in degrees for an angle, per trial for classes; nothing for other targets."""
+    found = summary.by_method[summary.main].in_field
+    if found is None or found.mean is None:
+        return []
+    digits, label = (3, "Accuracy per trial") if summary.session.classes else (1, "Mean error (°)")
+    return [{"key": "field", "label": label, **dict(found), "digits": digits, "detail": "same method"}]
+
+
+def _show_linear(summary: Summary) -> dict[str, Any] | None:
+    """Return the better one of the linear decoders, which everybody knows; None if none was run."""
+    found = next((m for m in summary.methods if m.method in LINEAR), None)
+    if found is None:
+        return None
+    number = Number(label="", method=found.method, n=None, **dict(found.pooled.of(summary.score)))
+    return _show_number("linear", number, "Best linear")
 
 
 def _show_chance(summary: Summary) -> dict[str, Any]:
     """Return what chance is: the score of predicting the mean, or the accuracy at shifted targets."""
-    shown = {"key": "chance", "label": "Chance", "mean": 0.0, "low": None, "detail": "predicting the mean"}
+    shown = {"key": "chance", "label": "Chance", "mean": 0.0, "low": None, "digits": 0, "detail": "predicting the mean"}
     if summary.score == "r2":
         return shown
     tests = summary.chance_of(summary.main)
     if not tests:
         return _show_number("chance", None, "Chance")
     high = format_number(tests[0].high)
-    return shown | {"mean": tests[0].mean, "detail": f"mean of shifted targets; 95 % of them below {high}"}
+    return shown | {"mean": tests[0].mean, "digits": 3, "detail": f"mean of shifted targets; 95 % of them below {high}"}
 
 
 def judge(summary: Summary) -> list[dict[str, str]]:
     """Return the verdict on the data: audit, chance, warnings."""
-    warnings = [_say("warn", "Warning.", text) for text in summary.session.warnings]
+    serious, others = summary.session.serious, summary.session.warnings
+    warnings = [_say("fail", "Probably wrong.", text) for text in serious]
+    warnings += [_say("warn", "Warning.", text) for text in others if text not in serious]
     fine = _say("pass", "No warnings.", "Nothing in the file looked wrong.")
     folds = FOLDS[summary.session.kind]
     return [_judge_audit(summary.audit, folds), _judge_chance(summary), *(warnings or [fine])]

@@ -9,6 +9,8 @@ of a server, a process of our own that does nothing else:
 
 Forks are safe here because the server has one thread, which it makes sure of each time, and because it has done
 nothing but import: it runs with the environment of a worker (`SINGLE_THREAD`), and no compiled loop or BLAS has begun.
+A command that will need children starts the server first of all (`start_server`), so that both load their libraries
+side by side.
 The server ends when its parent does, or has another environment or working folder, which would not be that of the
 child. Where there is no server, or it could not load the module, a child is a process like any other: `fork_child`
 returns None.
@@ -33,8 +35,9 @@ MAX_REQUEST = 2**16
 N_BYTES = 16
 """Length of a number in what a minder says."""
 
-PASSING = ("PYTEST_CURRENT_TEST",)
-"""Variables of the environment that change as a program goes on, and mean nothing to a library that is loaded."""
+PASSING = ("PYTEST_CURRENT_TEST", "KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK")
+"""Variables of the environment that change as a program goes on, and mean nothing to a library that is loaded (or are
+set by it: the last two by scikit-learn)."""
 
 
 class Forked:
@@ -109,7 +112,8 @@ class Server:
     """The parent's end of a server, whose `command` calls `serve_forks`."""
 
     def __init__(self, command: str, environment: Mapping[str, str]) -> None:
-        self._requests, theirs = socket.socketpair()
+        self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # whole messages
+        self._has_forked = False
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", command, str(theirs.fileno())],
@@ -120,8 +124,14 @@ class Server:
                 pass_fds=[theirs.fileno()],
             )
 
+    def load(self, module: str) -> None:
+        """Let the server load a module before a child needs it."""
+        with suppress(ConnectionError):
+            self._requests.sendall(json.dumps([module, 0]).encode())
+
     def fork(self, module: str, memory: int, words: IO[bytes]) -> Forked | None:
         """Return a new child, None if the server cannot fork it."""
+        self._has_forked = True
         (their_in, our_in), (our_out, their_out) = os.pipe(), os.pipe()
         minder, theirs = socket.socketpair()
         stdin, stdout = os.fdopen(our_in, "wb"), os.fdopen(our_out, "rb")
@@ -139,8 +149,10 @@ class Server:
         return None
 
     def close(self) -> None:
-        """End the server; its children go on."""
+        """End the server, even while it loads libraries for nobody; its children go on."""
         self._requests.close()
+        if not self._has_forked:
+            self._process.kill()
         self._process.wait()
 
 
@@ -153,17 +165,29 @@ def fork_child(
     command: str, environment: Mapping[str, str], module: str, memory: int, words: IO[bytes]
 ) -> Forked | None:
     """Return a child that has loaded `module`, may use `memory` bytes (0: any) and writes errors to `words`."""
-    if sys.platform != "linux":
+    if sys.platform != "linux" or not hasattr(os, "fork"):
         return None
-    key = _describe_place(environment)
     with _lock:
-        if key not in _servers:
-            close_server()
-            _servers[key] = Server(command, environment)
-        child = _servers[key].fork(module, memory, words)
+        child = _find_server(command, environment).fork(module, memory, words)
         if child is None:
             close_server()
     return child
+
+
+def start_server(command: str, environment: Mapping[str, str], module: str) -> None:
+    """Let a server load a module while this process does other things, if children can be forked."""
+    if sys.platform == "linux":
+        with _lock:
+            _find_server(command, environment).load(module)
+
+
+def _find_server(command: str, environment: Mapping[str, str]) -> Server:
+    """Return the server for what children inherit now, a new one if that has changed."""
+    key = _describe_place(environment)
+    if key not in _servers:
+        close_server()
+        _servers[key] = Server(command, environment)
+    return _servers[key]
 
 
 def _describe_place(environment: Mapping[str, str]) -> tuple[Any, ...]:
@@ -195,7 +219,7 @@ def serve_forks(serve: Callable[[int], None]) -> None:
             os._exit(0)
         module, memory = json.loads(request)
         _load(module)
-        if os.fork() == 0:
+        if fds and os.fork() == 0:
             break
         for fd in fds:
             os.close(fd)

@@ -14,8 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from neurofs.ground.errors import InputError, NeurofsError, printable
+from neurofs.ground.system import find_start
 
 LOCK = ".lock"
+SAME_START = 5.0
+"""Seconds by which the start of one process may be told differently, since clocks are set now and then."""
 
 
 class FolderInUse(NeurofsError):
@@ -84,7 +87,7 @@ def _read_owner(lock: Path) -> dict[str, Any] | None:
     try:
         owner = json.loads(lock.read_text(encoding="utf-8"))
         return owner if {"host", "pid", "started", "since"} <= set(owner) else None
-    except (FileNotFoundError, ValueError, TypeError):
+    except (FileNotFoundError, PermissionError, ValueError, TypeError):
         return None
 
 
@@ -92,43 +95,31 @@ def _remove_stale(lock: Path, stale: dict[str, Any] | None) -> None:
     """Remove a lock, unless another process has just replaced it by its own."""
     aside = lock.with_name(f"{LOCK}.{os.getpid()}.stale")
     try:
-        os.rename(lock, aside)
-    except FileNotFoundError:
+        os.replace(lock, aside)
+    except (FileNotFoundError, PermissionError):  # not permitted: on Windows, another process has it open just now
         return
     if _read_owner(aside) != stale:
-        os.rename(aside, lock)
+        os.replace(aside, lock)
     aside.unlink(missing_ok=True)
 
 
 def _describe_self() -> dict[str, Any]:
     since = datetime.now(UTC).isoformat(timespec="seconds")
     pid = os.getpid()
-    return {"host": socket.gethostname(), "pid": pid, "started": _start_of(pid), "since": since}
-
-
-def _start_of(pid: int) -> str | None:
-    """Return when a process started, as the operating system counts; None where it does not tell.
-
-    A process that has ended but whose parent has not taken note of it (a zombie) counts as ended.
-    """
-    try:
-        state, *fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return "ended" if state == "Z" else fields[18]
-    except (OSError, IndexError):
-        return None
+    return {"host": socket.gethostname(), "pid": pid, "started": find_start(pid), "since": since}
 
 
 def _is_dead(owner: dict[str, Any]) -> bool:
-    """Tell whether the owner is a process of this computer that no longer runs."""
+    """Tell whether the owner is a process of this computer that no longer runs.
+
+    Its number may have been given to another process since; that one started at another time.
+    """
     if owner["host"] != socket.gethostname():
         return False
-    try:
-        os.kill(int(owner["pid"]), 0)
-    except ProcessLookupError:
+    started, known = find_start(int(owner["pid"])), owner["started"]
+    if started is None:
         return True
-    except PermissionError:
-        pass
-    return owner["started"] is not None and _start_of(int(owner["pid"])) not in (owner["started"], None)
+    return bool(started and isinstance(known, float) and abs(started - known) > SAME_START)
 
 
 def _explain(lock: Path, owner: dict[str, Any]) -> str:

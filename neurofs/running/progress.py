@@ -35,6 +35,7 @@ class Progress:
         self.n_sessions = self.sessions_done = self.sessions_failed = self.sessions_known = 0
         self.n_tasks = self.tasks_done = self.tasks_kept = self.tasks_failed = 0
         self.started = self._spoken = time.monotonic()
+        self._end: float | None = None
 
     def __enter__(self) -> Progress:
         self.started = self._spoken = time.monotonic()
@@ -61,8 +62,9 @@ class Progress:
         self.tasks_kept += n_kept
         self._changed()
 
-    def count_tasks(self, done: int, total: int) -> None:
+    def count_tasks(self, done: int, total: int, seconds_left: float | None = None) -> None:
         """Take the state of a single session; the first call says what was there already."""
+        self._end = None if seconds_left is None else time.monotonic() + seconds_left
         if self.n_tasks:
             self.tasks_done = done - self.tasks_kept
         else:
@@ -89,7 +91,9 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """Time left at the pace so far; sessions not yet looked at count as the average of the others."""
+        """Time left as told, else at the pace so far; sessions not looked at count as the average of the others."""
+        if self._end is not None:
+            return max(self._end - time.monotonic(), 0.0)
         if not self.tasks_done:
             return None
         known = max(self.sessions_known, 1)
@@ -106,7 +110,7 @@ class Progress:
         if self.tasks_done and elapsed > 0:
             parts.append(f"{60 * self.tasks_done / elapsed:.0f} per minute")
         if self.seconds_left is not None:
-            parts.append(f"{format_seconds(self.seconds_left)} left")
+            parts.append(f"about {format_seconds(self.seconds_left)} left")
         if self.tasks_failed or self.sessions_failed:
             parts.append(f"failed: {self.sessions_failed} sessions, {self.tasks_failed} tasks")
         return (f"{self.name}: " if self.name else "") + ", ".join(parts)

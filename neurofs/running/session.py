@@ -13,42 +13,48 @@ from typing import Any
 
 from neurofs.comparison.amount import describe_amount, warn_of_losses
 from neurofs.comparison.comparison import Comparison, save, start_run
-from neurofs.comparison.digest import describe_facts
 from neurofs.comparison.evaluate import run_task
+from neurofs.comparison.facts import describe_facts
 from neurofs.comparison.problem import Problem, Task, list_tasks, task_key
 from neurofs.comparison.provenance import describe_provenance
 from neurofs.comparison.store import TaskResult, TaskStore
 from neurofs.ground.config import RunOptions, given_options, make_options, read_session_file
 from neurofs.ground.errors import InputError, TaskFailed
-from neurofs.ground.files import remove_parts
+from neurofs.ground.files import make_absolute, remove_parts
 from neurofs.pipeline import Prepared, finish, prepare
 from neurofs.recordings.demo import demo_path
+from neurofs.recordings.readers import is_session_file
 from neurofs.recordings.window import explain_window
 from neurofs.running.earlier import check_settings
 from neurofs.running.events import write_log
 from neurofs.running.executors import Executor, Serial
+from neurofs.running.first_look import FirstLook
 from neurofs.running.forks import peak_memory
 from neurofs.running.lock import hold_folder
 from neurofs.running.marks import remove_mark, write_mark
+from neurofs.running.pace import Pace, Size
 from neurofs.running.worker import Failure
 
-CountTasks = Callable[[int, int], None]
+CountTasks = Callable[[int, int, float], None]
+"""Is told how many tasks are done, of how many, and about how many seconds are left."""
+
+Say = Callable[[str], None]
 
 
 def choose_options(path: Path | None, values: dict[str, Any]) -> RunOptions:
     """Return the options of a recording, a session file or a run.toml, overruled by `values`; None is the demo."""
     if "behavior_file" in values:
-        values = values | {"behavior_file": str(Path(values["behavior_file"]).resolve())}
+        values = values | {"behavior_file": make_absolute(values["behavior_file"])}
     if path is None:
         return make_options(RunOptions, {"target": "hand_velocity", **values, "file": str(demo_path())})
-    if path.suffix.lower() != ".toml":
-        return make_options(RunOptions, {**values, "file": str(path.resolve())})
+    if not is_session_file(path):
+        return make_options(RunOptions, {**values, "file": make_absolute(path)})
     if not path.is_file():
         raise InputError(path, "a session file", "no such file", "Check the path.")
     data, options = read_session_file(path)
     if options.behavior_file is not None:
-        values = {"behavior_file": str(Path(options.behavior_file).resolve())} | values
-    return make_options(RunOptions, given_options(options) | values | {"file": str(data.resolve())})
+        values = {"behavior_file": make_absolute(options.behavior_file)} | values
+    return make_options(RunOptions, given_options(options) | values | {"file": make_absolute(data)})
 
 
 def decode(
@@ -59,28 +65,29 @@ def decode(
     command: str = "",
     fresh: bool = False,
     overwrite: bool = False,
-    say: Callable[[str], None] | None = None,
+    say: Say | None = None,
 ) -> Comparison:
     """Compare on one session and write the run folder `out` with its report.
 
     What an earlier run left there is used, unless `fresh`. A run with other settings is replaced only if `overwrite`,
     else it raises a `UsageError`; another run that writes there now raises `FolderInUse`.
-    `say` is told, before the work begins, how much is decoded, and what should be known of it.
+    `say` is told, before the work begins, how much is decoded, and what should be known of it; then how well the
+    first fold is decoded.
     """
-    started = time.perf_counter()
+    started, say = time.perf_counter(), say or _say_nothing
     prepared = prepare(options)
     with hold_folder(Path(out)) as folder:
         if not overwrite:
             check_settings(folder, prepared.options)
         for line in _introduce(options, prepared):
-            (say or _say_nothing)(line)
+            say(line)
         if fresh:
             shutil.rmtree(folder / "tasks", ignore_errors=True)
         remove_parts(folder, folder / "tasks")
         open_run(folder, prepared.options)
         write_log(folder, f"{command or 'decode'}: {len(list_tasks(prepared.problem))} tasks")
         try:
-            results = run_tasks(prepared.problem, TaskStore(folder / "tasks"), executor or Serial(), progress)
+            results = run_tasks(prepared.problem, TaskStore(folder / "tasks"), executor or Serial(), progress, say)
         except TaskFailed as error:
             write_log(folder, f"{error}\n{error.detail}")
             raise
@@ -94,11 +101,15 @@ def _say_nothing(_: str) -> None:
     pass
 
 
+def _count_nothing(*_: float) -> None:
+    pass
+
+
 def _introduce(options: RunOptions, prepared: Prepared) -> Iterator[str]:
-    """Yield what is about to be decoded, and what is lost of it."""
+    """Yield what is about to be decoded, what is lost of it, and what was probably misread."""
     facts = describe_facts(prepared.recording, prepared.tensor, prepared.problem)
     yield describe_amount(facts, explain_window(options, prepared.recording))
-    for warning in warn_of_losses(facts):
+    for warning in (*facts.serious, *warn_of_losses(facts)):
         yield f"warning: {warning}"
 
 
@@ -109,22 +120,33 @@ def open_run(folder: Path, options: RunOptions) -> None:
 
 
 def run_tasks(
-    problem: Problem, store: TaskStore, executor: Executor, progress: CountTasks | None = None
+    problem: Problem, store: TaskStore, executor: Executor, progress: CountTasks | None = None, say: Say = _say_nothing
 ) -> dict[Task, TaskResult]:
     """Return the results of all tasks, doing only those that the store does not have."""
     tasks = list_tasks(problem)
     keys = {task: task_key(problem, task) for task in tasks}
     results = {task: kept for task in tasks if (kept := store.read(task.id, keys[task]))}
-    missing = [task for task in tasks if task not in results]
-    report = progress or (lambda done, total: None)
-    report(len(results), len(tasks))
+    look, pace = FirstLook(problem, say), Pace(Size.of(problem, tasks), tasks, executor.n_jobs)
+
+    def report(task: Task, result: TaskResult, kept: bool = False) -> None:
+        look.take(task, result)
+        pace.finish(task, result.seconds, kept)
+
+    def count() -> None:
+        (progress or _count_nothing)(len(results), len(tasks), pace.seconds_left)
+
+    for task, result in results.items():
+        report(task, result, kept=True)
+    count()
+    missing = look.order([task for task in tasks if task not in results])
     with closing(executor.run(run_task, problem, missing)) as found:
         for task, result in found:
             if isinstance(result, Failure):
                 raise TaskFailed(f"{task.id}: {result.reason}", result.detail)
             store.write(task.id, keys[task], result)
             results[task] = result
-            report(len(results), len(tasks))
+            report(task, result)
+            count()
     return results
 
 

@@ -33,7 +33,8 @@ from functools import cached_property
 from typing import IO, Any
 
 from neurofs.ground.errors import MAX_MESSAGE, NeurofsError, UsageError, printable
-from neurofs.running.forks import Forked, fork_child
+from neurofs.ground.system import can_limit_memory, limit_memory
+from neurofs.running.forks import Forked, fork_child, start_server
 
 _LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "NUMBA")
 SINGLE_THREAD = {f"{name}_NUM_THREADS": "1" for name in _LIBRARIES} | {"VECLIB_MAXIMUM_THREADS": "1"}
@@ -66,7 +67,7 @@ class Limits:
     memory: int | None = None
 
     def __post_init__(self) -> None:
-        if self.memory is not None and not sys.platform.startswith("linux"):
+        if self.memory is not None and not can_limit_memory():
             raise UsageError("a limit of memory needs Linux; leave --memory-limit out")
 
 
@@ -161,8 +162,7 @@ class Worker:
         self._words.seek(0)
         self._words.truncate()
         self._late = False
-        memory = self.limits.memory or 0
-        environment = os.environ | SINGLE_THREAD | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        memory, environment = self.limits.memory or 0, _describe_environment()
         forked = fork_child(_SERVE_FORKS, environment, self._module, memory, self._words)
         return forked or subprocess.Popen(
             [sys.executable, "-c", _SERVE, str(memory)],
@@ -200,6 +200,16 @@ class Worker:
         last = words.splitlines()[-1] if words else "it left no message"
         reason = f"its process died ({_name_code(process.returncode)}): {printable(last)}"
         return Failure(reason, words, died=True)
+
+
+def expect_workers(module: str) -> None:
+    """Load what workers will need, in a process from which they are forked, while this one does other things."""
+    start_server(_SERVE_FORKS, _describe_environment(), module)
+
+
+def _describe_environment() -> dict[str, str]:
+    """Return the environment of a worker."""
+    return os.environ | SINGLE_THREAD | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
 def _ask(process: Process, message: Any) -> Any:
@@ -248,7 +258,7 @@ _SERVE_FORKS = "from neurofs.running import forks, worker; forks.serve_forks(wor
 def serve(memory: int) -> None:
     """Answer the parent's messages, in a process that may use so many bytes (0: any), until the parent goes away."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _limit_memory(memory)
+    limit_memory(memory)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what libraries print must not get among the answers
     messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -275,10 +285,3 @@ def _listen(messages: queue.SimpleQueue[Any]) -> None:
         if not isinstance(sys.exc_info()[1], EOFError):
             traceback.print_exc()
         os._exit(1)
-
-
-def _limit_memory(n_bytes: int) -> None:
-    if n_bytes:
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_DATA, (n_bytes, n_bytes))

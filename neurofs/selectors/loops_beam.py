@@ -1,15 +1,15 @@
 """Compiled loops of beam search: the loss of a set of features with each of many others added in turn.
 
 Candidates `c` are columns, one row of an array each; `i` is a query row, `j` a training row, `r` a rank of a
-neighbor. Nothing is imported from other files of loops, because numba's cache does not see changes there. Parallel
-loops write only their own entry. Fast-math, in logistic regression alone, is limited to reassociation,
-contraction, signed zeros and reciprocals; data are checked to be finite before they come here.
+neighbor. Nothing is imported from other files of loops, because numba's cache does not see changes there.
+Fast-math, in logistic regression alone, is limited to reassociation, contraction, signed zeros and reciprocals;
+data are checked to be finite before they come here.
 """
 
 # mypy: disallow-untyped-defs=False
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 MOST_STEPS = 30  # of Newton's method
@@ -53,7 +53,7 @@ def _nearest(ordered, order, x, rows, index, distance):
     return size
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
 def neighbor_losses(ordered, order, query_columns, row_columns, Y, truth, n_neighbors, is_class, out):
     """out[c] = loss of k-nearest-neighbor prediction with column c added to the distances.
 
@@ -61,7 +61,7 @@ def neighbor_losses(ordered, order, query_columns, row_columns, Y, truth, n_neig
     squared error, or with `is_class`, where outputs are classes, the share of wrong ones, the first of equally
     frequent classes being predicted. Queries without any neighbor do not count.
     """
-    for c in prange(out.shape[0]):
+    for c in range(out.shape[0]):
         index, distance = np.empty(n_neighbors, np.int64), np.empty(n_neighbors, np.float32)
         mean = np.empty(Y.shape[1])
         total, n = 0.0, 0
@@ -165,7 +165,7 @@ def fit_logistic(Z, t, ridge, tolerance, w):
         score[:] = trial
 
 
-@njit(cache=True, parallel=True, fastmath=FAST)
+@njit(cache=True, fastmath=FAST)
 def logistic_losses(Z, columns, Q, query_columns, targets, truth, ridge, tolerance, start, out):
     """out[c] = share of queries whose class logistic regression gets wrong, with column c added.
 
@@ -174,7 +174,7 @@ def logistic_losses(Z, columns, Q, query_columns, targets, truth, ridge, toleran
     the fit without the column, where Newton's method begins.
     """
     n = Z.shape[0]
-    for c in prange(out.shape[0]):
+    for c in range(out.shape[0]):
         wide, w = np.empty((n + 1, Z.shape[1])), np.empty(n + 1)
         wide[:n], wide[n] = Z, columns[c]
         best, label = np.full(Q.shape[1], -np.inf), np.zeros(Q.shape[1], np.int64)

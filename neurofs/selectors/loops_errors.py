@@ -6,11 +6,11 @@ Words and indices as in `metric.loops_neighbors`, whose loops are compiled into 
 # mypy: disallow-untyped-defs=False
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from neurofs.metric.loops_neighbors import ZERO, sift_down, soft_weights
 
-BUILT_ON = "f549fff0"  # checksum of metric/loops_neighbors.py, which numba's cache does not look at
+BUILT_ON = "736bbdb2"  # checksum of metric/loops_neighbors.py, which numba's cache does not look at
 
 
 # ----------------------------------------------------------------------------------------- single features
@@ -103,7 +103,7 @@ def _cumulate(rank, Y, sums, squares):
             squares[a + 1, o] = squares[a, o] + y * y
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
 def sks(columns, ranks, starts, groups, by_start, near, span, Y, k, beta, adaptive, out):
     """out[c, o] = leave-one-out mean squared error of soft kNN on one feature, the values columns[c].
 
@@ -115,7 +115,7 @@ def sks(columns, ranks, starts, groups, by_start, near, span, Y, k, beta, adapti
     rows that overlap row i. k + 1 steps outwards per row, and one sum over a shell.
     """
     m = starts.shape[0]
-    for c in prange(columns.shape[0]):
+    for c in range(columns.shape[0]):
         rank, value = ranks[c], np.empty(m, columns.dtype)
         for a in range(m):
             value[a] = columns[c, rank[a]]
@@ -189,7 +189,7 @@ def _nearest_after_change(ordered, order, columns, sign, slack, i, k, index, dis
     return size
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
 def search_errors(ordered, order, columns, sign, slack, Y, k, beta, adaptive, out):
     """out[i, o] = squared leave-one-out error of soft kNN when some columns enter (sign 1) or leave (−1).
 
@@ -197,7 +197,7 @@ def search_errors(ordered, order, columns, sign, slack, Y, k, beta, adaptive, ou
     be neighbors; `order` (m, m) the rows they belong to; slack[i] the most that the columns, one or more, can
     take off a distance of row i. NaN where a row has no neighbor.
     """
-    for i in prange(ordered.shape[0]):
+    for i in range(ordered.shape[0]):
         index, distance, p = np.empty(k, np.int64), np.empty(k, np.float32), np.empty(k)
         size = _nearest_after_change(ordered[i], order[i], columns, sign, slack[i], i, k, index, distance)
         soft_weights(distance, size, beta, adaptive, p)

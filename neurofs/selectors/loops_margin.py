@@ -1,13 +1,13 @@
 """Compiled loops of the margin-based selectors: arrays in, arrays out.
 
 Words and indices as in `metric.loops_neighbors`. Nothing is imported from there, because numba's cache does not
-see changes in other files. Parallel loops write only their own row.
+see changes in other files.
 """
 
 # mypy: disallow-untyped-defs=False
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 # -------------------------------------------------------------------------------------------------- Relief
 
@@ -97,7 +97,7 @@ def _least(row, first, last):
     return min(min(a, b), min(c, d))
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
 def margins(D, columns, sign, first, last, out):
     """out[i] = θ of row i under the distances D + sign · Σ_c (columns[c, i] − columns[c, j])².
 
@@ -105,7 +105,7 @@ def margins(D, columns, sign, first, last, out):
     may not be neighbors have D = inf. NaN where a row has no hit or no miss.
     """
     m = D.shape[0]
-    for i in prange(m):
+    for i in range(m):
         row = D[i].copy()
         for c in range(columns.shape[0]):
             column, x = columns[c], columns[c, i]
@@ -120,11 +120,11 @@ def margins(D, columns, sign, first, last, out):
             out[i] = 0.5 * (np.sqrt(max(miss, 0.0)) - np.sqrt(max(hit, 0.0)))
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
 def shift_distances(D, columns, sign):
     """D[i, j] += sign · Σ_c (columns[c, i] − columns[c, j])²."""
     m = D.shape[0]
-    for i in prange(m):
+    for i in range(m):
         for c in range(columns.shape[0]):
             column, x = columns[c], columns[c, i]
             for j in range(m):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from neurofs.comparison.amount import describe_amount, warn_of_losses
+from neurofs.comparison.amount import describe_amount, tell_edges, warn_of_losses
 from neurofs.comparison.summary import Dropped, Output, SessionFacts
 
 
@@ -34,7 +34,7 @@ def facts(n_samples=1322, n_trials=159, n_recorded=159, n_lags=3, **dropped):
 def test_one_line_says_what_is_decoded_and_what_is_not():
     assert describe_amount(facts(window=318), "chosen for trials of 1 s") == (
         "100 ms bins × 3 lags (chosen for trials of 1 s); decodes 1,322 samples of 159 trials, 2.2 min; "
-        "dropped 318 bins: 318 whose window of 0.3 s leaves the trial"
+        "dropped 318 bins: 318 at the edge of trials, where no window of 0.3 s fits"
     )
     assert describe_amount(facts(600, 0, 0, 1)) == "100 ms bins × 1 lag; decodes 600 samples, 1.0 min"
     line = describe_amount(facts(600, 90, 100, outside=5, target=7, step=9))
@@ -45,28 +45,37 @@ def test_one_line_says_what_is_decoded_and_what_is_not():
 @pytest.mark.parametrize(
     ("changed", "n_warnings"),
     [
-        ({"window": 146}, 0),
-        ({"window": 147}, 1),
-        ({"window": 100, "target": 60}, 1),
+        ({"target": 146}, 0),
+        ({"target": 147}, 1),
+        ({"window": 1322}, 0),
+        ({"window": 1323}, 1),
+        ({"window": 1200, "target": 130}, 1),
         ({"outside": 9999, "period": 9999, "step": 9999}, 0),
         ({"n_trials": 144}, 0),
         ({"n_trials": 143}, 1),
         ({"n_trials": 143, "period": 1}, 0),
-        ({"n_trials": 143, "window": 500}, 2),
+        ({"n_trials": 143, "window": 1500}, 2),
         ({"n_trials": 0, "n_recorded": 100}, 0),
     ],
 )
-def test_a_tenth_lost_is_worth_a_warning(changed, n_warnings):
+def test_much_that_is_lost_is_worth_a_warning(changed, n_warnings):
     assert len(list(warn_of_losses(facts(**changed)))) == n_warnings
 
 
 def test_the_warning_says_why_and_what_to_do():
-    (warning,) = warn_of_losses(facts(window=318, n_lags=6))
+    (warning,) = warn_of_losses(facts(window=1431, n_samples=209, n_lags=10))
     assert warning == (
-        "318 of 1,640 bins (19 %) are not decoded: the window of 6 lags (0.6 s) of 318 leaves the trial. "
-        "Fewer lags keep more: --n-lags 3"
+        "1,431 of 1,640 bins (87 %) are not decoded: no window of 10 lags (1 s) fits to 1,431 at the edge of trials. "
+        "Fewer lags keep more: --n-lags 5"
     )
     (warning,) = warn_of_losses(facts(target=1322))
     assert warning == "1,322 of 2,644 bins (50 %) are not decoded: the target of 1,322 is missing"
     (warning,) = warn_of_losses(facts(target=1000, window=20))
-    assert warning.endswith("the window of 3 lags (0.3 s) of 20 leaves the trial and the target of 1,000 is missing")
+    assert warning.endswith(
+        "no window of 3 lags (0.3 s) fits to 20 at the edge of trials and the target of 1,000 is missing"
+    )
+
+
+def test_what_every_window_costs_is_told():
+    assert tell_edges(facts(window=318)) == "19 % of bins, at the edge of trials, are not decoded"
+    assert tell_edges(facts(window=100)) == ""

@@ -1,5 +1,7 @@
 """The test of chance against loops that are plainly right, and what is said of its outcome."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -156,7 +158,9 @@ def test_words_about_chance_follow_the_tests():
     assert "target at other times (p ≤ 0.01)" in judge_chance([good])
     assert "targets of other trials" in judge_chance([make_test(shifted="trials")])
     some = judge_chance([good, bad])
-    assert some.startswith("x is decoded beyond chance (p ≤ 0.01); predictions of y do not follow it")
+    assert some.startswith(
+        "x is decoded beyond chance (p ≤ 0.01); predictions of y do not agree with it clearly better"
+    )
     assert some.endswith("do not read anything into weights for it.")
     assert judge_chance([bad]).startswith("This may be chance: predictions of y")
     assert "R² below 0" in judge_chance([make_test(beyond=False)])
@@ -187,6 +191,8 @@ def test_one_informative_output_is_told_from_the_other():
     assert [test.beyond for test in found.chance_of("corrcoef")] == [True, False]
     assert [test.beyond for test in found.chance_of("ridge")] == [True, False]
     said = " ".join(found.headline.sentences)
+    assert "Correlation decodes hand:x with R² = 0." in said
+    assert "; it is not shown to decode hand:y, R² = −0." in said
     assert "hand:x is decoded beyond chance" in said
     assert "do not read anything into weights for it" in said
 
@@ -194,7 +200,11 @@ def test_one_informative_output_is_told_from_the_other():
 def test_independent_spikes_are_not_beyond_chance():
     found = neurofs.compare(make_session(np.random.default_rng(7), (False, False)), "hand", **OPTIONS).summary
     assert not any(test.beyond for test in found.chance)
-    assert "This may be chance" in " ".join(found.headline.sentences)
+    said = " ".join(found.headline.sentences)
+    assert "This may be chance" in said
+    assert "decodes" not in said, "a word for what is beyond chance"
+    assert "Correlation is not shown to decode hand:x, R² = −0." in said
+    assert "Nor is the best rival" in said
 
 
 def test_trials_are_shifted_where_there_are_enough():
@@ -212,5 +222,23 @@ def test_folds_that_mix_in_time_are_not_tested(folds):
     found = neurofs.compare(session, "hand", folds=folds, allow_leakage=True, **OPTIONS).summary
     assert found.chance == []
     assert found.session.kind == folds
-    assert not any("chance" in sentence for sentence in found.headline.sentences)
+    said = " ".join(found.headline.sentences)
+    assert "decodes" not in said
+    assert "was not tested against chance on hand:x, R² = 0." in said
+    assert "Chance was not tested: neighbors in time" in said
     assert any("interpolation" in warning or "leak" in warning for warning in found.session.warnings)
+
+
+def test_a_doubt_about_the_interval_is_said():
+    session = make_session(np.random.default_rng(10))
+    assert not any(
+        "interval" in sentence for sentence in neurofs.compare(session, "hand", **OPTIONS).summary.headline.believe
+    )
+    hand = session.behavior["hand"]
+    values = hand.values + 6 * (np.arange(len(hand.values)) // 240)[:, None] * np.array([1, 0])
+    slow = dataclasses.replace(session, behavior={"hand": dataclasses.replace(hand, values=values)})
+    found = neurofs.compare(slow, "hand", **OPTIONS).summary
+    (doubt,) = found.session.doubts
+    assert doubt.endswith("% of the variance of hand:x lies between folds, not inside them")
+    assert f"The interval of R² may hold less often than 95 %: {doubt}." in found.headline.believe
+    assert any(doubt in warning for warning in found.session.warnings)

@@ -9,6 +9,7 @@ from comparisons import make_comparison
 
 from neurofs.comparison.dependency import Channels, find_gap
 from neurofs.comparison.pair_test import _count_found, find_pairs, find_z
+from neurofs.comparison.places import Places
 from neurofs.comparison.shifts import shift_rows
 from neurofs.features.splits import Fold
 from neurofs.selectors.pairs import RIDGE
@@ -126,11 +127,11 @@ def _scores(values: dict[str, list[float]]) -> pd.DataFrame:
 
 def test_gap_compares_the_best_of_both_kinds():
     scores = {"rgs": [0.5, 0.6, 0.7], "pairs": [0.1, 0.1, 0.1], "sks": [0.4, 0.49, 0.61], "corrcoef": [0.3, 0.3, 0.3]}
-    gap = find_gap(_scores(scores | {"all": [0.9, 0.9, 0.9]}), "r2")
+    gap = find_gap(_scores(scores | {"all": [0.9, 0.9, 0.9]}), "r2", Places(["fold"], 0.25))
     assert gap is not None
     assert (gap.together, gap.alone, gap.n_choices, gap.n_folds) == ("rgs", "sks", 4, 3)
     assert gap.difference.mean == pytest.approx(0.1)
-    assert find_gap(_scores({"rgs": [0.5, 0.6]}), "r2") is None
+    assert find_gap(_scores({"rgs": [0.5, 0.6]}), "r2", Places(["fold"], 0.25)) is None
 
 
 def test_a_summary_without_the_question_has_no_such_key():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from neurofs.experiments.bench import loops as speed
+from neurofs.experiments.bench.limits import measure_limits
 from neurofs.experiments.bench.meters import MemoryMeter, run_alone
 from neurofs.experiments.bench.peers import PEERS, measure_peers
 
@@ -20,10 +21,17 @@ pytestmark = pytest.mark.skipif(
 def test_the_numpy_forms_compute_the_same_epoch():
     samples, Y = speed.make_session(200, channels=4, jitter=0.5)
     X, rows = np.asarray(samples), np.arange(0, 200, 11)
-    ours = speed.epoch(samples, Y, rows, batch=1)
+    ours = speed.epoch(samples, Y, rows)
     for rival in (speed.numpy_epoch(samples, X, X * X, Y, rows), speed.numpy_epoch(samples, X, None, Y, rows)):
         np.testing.assert_allclose(rival, ours, rtol=0.01)
     assert np.ptp(ours) > 0.1
+    assert np.abs(ours - speed.epoch(samples, Y, rows, batch=1)).max() > 0.05  # the steps matter
+
+
+def test_the_limits_of_this_machine_are_of_the_right_order():
+    limits = measure_limits()
+    assert 1e8 < limits.products < 1e13
+    assert 1e8 < limits.memory < 1e12
 
 
 def test_the_c_loop_computes_the_same_distances(tmp_path):

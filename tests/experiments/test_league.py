@@ -3,6 +3,8 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import Ridge as SklearnRidge
 
+from neurofs.comparison.evaluate import run_task
+from neurofs.comparison.problem import Problem, Task
 from neurofs.decoders.kernel_rgs import KernelRGSDecoder
 from neurofs.experiments.bench import league
 from neurofs.experiments.bench.league import ROWS, coverage, run_league, run_session
@@ -10,6 +12,8 @@ from neurofs.experiments.bench.league_table import GOALS, KERNEL_RGS, RIVALS, le
 from neurofs.experiments.bench.recordings import RECORDINGS, Session
 from neurofs.features.holdouts import hold_out
 from neurofs.features.samples import Samples
+from neurofs.features.splits import Fold
+from neurofs.ground.config import CompareOptions
 from neurofs.ground.errors import UsageError
 
 pytestmark = pytest.mark.slow
@@ -29,6 +33,18 @@ def session():
 def scores(session):
     rows = [*(set(GOALS) - set(KERNEL_RGS)), "ridge", "Kalman", "kNN on best n by correlation"]
     return run_session(session, rows, report=lambda line: None)
+
+
+@pytest.mark.parametrize("selector", ["corrcoef", "all"])
+def test_selectors_with_auto_equal_the_task_of_decode(session, selector):
+    """One fold of the row has the predictions of the task that `neurofs decode` would run on it."""
+    train, test = next(iter(session.folds()))
+    options = CompareOptions(selectors=("corrcoef",), decoders=("knn", "auto"))
+    about = (np.arange(len(session.y)), [Fold(0, 0, train, test, 0)], session.outputs, ("", ""), (), options)
+    problem = Problem(session.samples, session.y, None, *about)
+    expected = [run_task(problem, Task(selector, o, 0, 0)).predicted[f"{selector} + auto"] for o in range(2)]
+    found = league.SelectorAuto(selector).fit(session.samples[train], session.y[train]).predict(session.samples[test])
+    np.testing.assert_allclose(found, np.column_stack(expected), rtol=1e-5)
 
 
 def test_scores_are_tidy_and_nothing_overlaps(scores):

@@ -86,15 +86,21 @@ def test_validity_counts_false_alarms_coverage_and_equal_methods(tmp_path):
     assert len(table) == 3 * 2 * 2 * 3, "scenarios, kinds, numbers of repeats, methods"
     assert draws("validity", table, tmp_path)
     one = table[table["informed"] & (table["scenario"] == "white")]
-    assert (one["low"] <= one["r2"]).all()
+    assert (one["r2_low"] <= one["r2"]).all()
     assert one["beyond"].all()
     assert not table[~table["informed"]]["beyond"].any()
 
 
 def test_the_claims_of_validity_can_fail():
+    names = ("r2", "x", "y", "r", "mse")
+
+    def intervals(mean, low, high):
+        return {f"{n}{end}": v for n in names for end, v in (("", mean), ("_low", low), ("_high", high))}
+
     rows = [
         {"scenario": "white", "informed": informed, "seed": seed, "repeats": repeats, "method": "ridge"}
-        | {"p": 0.01, "beyond": True, "r2": float(seed), "low": 5.0, "high": 6.0, "warned": False}
+        | {"p": 0.01, "beyond": True, "doubted": False}
+        | intervals(float(seed), 5.0, 6.0)
         for informed in (False, True)
         for seed in range(100)
         for repeats in (1, 5)
@@ -102,8 +108,11 @@ def test_the_claims_of_validity_can_fail():
     claims = list_claims("validity", pd.DataFrame(rows))
     assert [claim["published"] for claim in claims] == [None] * 6
     assert not any(claim["holds"] for claim in claims)
-    good = [row | {"p": 0.5, "beyond": False, "low": -1.0, "high": 100.0} for row in rows]
+    good = [row | {"p": 0.5, "beyond": False} | intervals(row["r2"], -1.0, 100.0) for row in rows]
     assert all(claim["holds"] for claim in list_claims("validity", pd.DataFrame(good)))
+    doubted = pd.DataFrame(rows).assign(doubted=lambda table: table["seed"] % 2 == 0)
+    text = "\n".join(validity.tabulate(doubted))
+    assert text.count("0.500 ± 0.050") == 2, "half of 100 sessions are doubted, with 1 repeat and with 5"
 
 
 def test_a_pair_is_invisible_alone():

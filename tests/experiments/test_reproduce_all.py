@@ -29,7 +29,7 @@ from neurofs.selectors.filters import InfoGain
 
 pytestmark = pytest.mark.slow
 
-OURS = {"guided-channels", "dependency", "20-of-640", "validity", "focus-direction", "significance"}
+OURS = {"guided-channels", "dependency", "20-of-640", "validity", "focus-direction", "significance", "across-days"}
 
 # ---------------------------------------------------------------------------------------- the experiments
 

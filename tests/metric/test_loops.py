@@ -3,7 +3,6 @@
 import zlib
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 import reference
@@ -270,15 +269,6 @@ def test_loops_name_the_file_that_they_are_built_on(loops):
     """Numba compiles the loops of a file anew when that file changes, and not when another one does."""
     text = Path(loops_neighbors.__file__).read_text(encoding="utf-8")
     assert f"{zlib.crc32(text.encode()):08x}" == loops.BUILT_ON, "write the new checksum into the file"
-
-
-def test_any_number_of_threads():
-    before, seen = numba.get_num_threads(), set()
-    for threads in range(1, numba.config.NUMBA_NUM_THREADS + 1):
-        numba.set_num_threads(threads)
-        seen.add(all_results(*windows()))
-    numba.set_num_threads(before)
-    assert len(seen) == 1
 
 
 @pytest.mark.slow

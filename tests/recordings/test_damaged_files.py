@@ -96,6 +96,11 @@ def cycle(file: h5py.File) -> None:
     file["again"] = h5py.SoftLink("/more")
 
 
+def nested(file: h5py.File) -> None:
+    for _ in range(2000):
+        file = file.create_group("g")
+
+
 def huge(file: h5py.File) -> None:
     file.create_dataset("more", (10**7, 10**8), "f8", chunks=(100, 100))
 
@@ -181,6 +186,7 @@ FILES: list[Row] = [
     ("h5 virtual", h5(virtual), {}, ("/more", "data stored in this file", "virtual")),
     ("h5 dangling link", h5(dangling), {}, ("/more", "/nowhere", "leads nowhere")),
     ("h5 link cycle", h5(cycle), {}, ("leads nowhere",)),
+    ("h5 deep", h5(nested), {}, ("64 levels of groups", "found more")),
     ("h5 huge", h5(huge), {}, ("/more", "as much data as it declares", "declared and 0 stored")),
     ("h5 not stored", h5(sparse_claim), {}, ("/more", "as much data as it declares", "declared and 8,000 stored")),
     # MATLAB

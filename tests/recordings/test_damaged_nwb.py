@@ -1,5 +1,8 @@
 """Damaged and hostile NWB files: each is answered with one line that names file, object, fault and remedy."""
 
+import shutil
+from pathlib import Path
+
 import h5py
 import numpy as np
 import pytest
@@ -98,6 +101,34 @@ def no_spikes(file):
     replace("units/spike_times_index", np.zeros(n, dtype=int))(file)
 
 
+def two_steps(file):
+    """A link within the file whose way leads through another one."""
+    shutil.copy(file.filename, Path(file.filename).with_name("other.nwb"))
+    del file["units"]
+    file["x"] = h5py.ExternalLink("other.nwb", "/")
+    file["units"] = h5py.SoftLink("/x/units")
+
+
+def external_step(file):
+    file["far"] = h5py.ExternalLink("raw.h5", "/")
+
+
+def round_in_circles(file):
+    """Twelve hard links of a group to itself: 12 ** depth ways."""
+    group = file.create_group("processing/circles")
+    for i in range(12):
+        group[f"again{i}"] = group
+
+
+def borrow_electrodes(file):
+    with h5py.File(Path(file.filename).with_name("other.nwb"), "w") as other:
+        other["extracellular_ephys/electrodes/id"] = np.arange(4)
+        other["extracellular_ephys/electrodes/secret"] = ["a", "b", "c", "d"]
+    if "general" in file:
+        del file["general"]
+    file["general"] = h5py.ExternalLink("other.nwb", "/")
+
+
 HAND = "processing/behavior/hand_velocity_container/hand_velocity"
 DAMAGE = {
     "no version": (lambda f: f.attrs.__delitem__("nwb_version"), ["an NWB 2 file; found HDF5 without", ".h5"]),
@@ -105,6 +136,7 @@ DAMAGE = {
     "no units": (delete("units"), ["/units: expected a table of units; found none"]),
     "units is a number": (replace("units", 3), ["/units: expected a table of units"]),
     "units elsewhere": (link("units", h5py.ExternalLink("/etc/x.h5", "/units")), ["an external link to /etc/x.h5"]),
+    "units elsewhere by two steps": (two_steps, ["an external link to other.nwb"]),
     "units lead nowhere": (link("units", h5py.SoftLink("/gone")), ["/units", "a link to /gone, which leads nowhere"]),
     "no spike times": (delete("units/spike_times"), ["/units: expected a column spike_times"]),
     "no index": (delete("units/spike_times_index"), ["spike_times_index: expected the index of a ragged column"]),
@@ -186,10 +218,23 @@ def test_truncated_files(tmp_path, good, length):
         lambda f: f["processing/behavior"].__setitem__("hard", f["processing"]),
         lambda f: f["acquisition"].__setitem__("raw", h5py.ExternalLink("raw.h5", "/")),
         lambda f: f["units"].__setitem__("far", h5py.ExternalLink("raw.h5", "/")),
+        lambda f: f["acquisition"].__setitem__("raw", h5py.SoftLink("/far/away")) or external_step(f),
+        borrow_electrodes,
+        round_in_circles,
         lambda f: f["processing"].__setitem__("pictures", h5py.Empty("f4")),
         lambda f: f[HAND].attrs.__setitem__("neurodata_type", "SomethingNew"),
     ],
-    ids=["soft cycle", "hard cycle", "raw data elsewhere", "column elsewhere", "empty", "extension"],
+    ids=[
+        "soft cycle",
+        "hard cycle",
+        "raw data elsewhere",
+        "column elsewhere",
+        "raw by two steps",
+        "electrodes elsewhere",
+        "many cycles",
+        "empty",
+        "extension",
+    ],
 )
 def test_what_is_not_needed_does_not_matter(tmp_path, good, edit):
     path = tmp_path / "session.nwb"
@@ -198,6 +243,7 @@ def test_what_is_not_needed_does_not_matter(tmp_path, good, edit):
         edit(file)
     r = load(path)
     assert r.n_channels == 4
+    assert "secret" not in r.channels
     assert any("hand_velocity" in name for name in r.behavior)
 
 

@@ -20,11 +20,26 @@ def test_without_neo_the_command_that_installs_it(tmp_path, monkeypatch):
 
 def test_blackrock_events(tmp_path):
     pytest.importorskip("neo", reason="the optional package neo is not installed")
-    recording = load(write_nev(tmp_path / "a.nev", SPIKES))
+    recording = load(write_nev(tmp_path / "a.nev", SPIKES), unsorted=True)
     assert recording.channels["name"].tolist() == ["ch1#1", "ch1#2", "ch2#0"]
+    assert recording.channels["electrode"].tolist() == [1, 1, 2]
+    assert recording.channels["quality"].tolist() == ["sorted", "sorted", "unsorted"]
     assert [s.tolist() for s in recording.spikes] == [[0.1, 0.3], [0.4], [0.2]]
     assert recording.span[1] > 0.4
     assert recording.source == "a.nev"
+
+
+def test_unsorted_spikes_and_noise_are_left_out_where_others_are_sorted(tmp_path):
+    pytest.importorskip("neo", reason="the optional package neo is not installed")
+    path = write_nev(tmp_path / "a.nev", [*SPIKES, (15000, 3, 255)])
+    recording = load(path)
+    assert recording.channels["name"].tolist() == ["ch1#1", "ch1#2"]
+    assert recording.remarks[0].text == "1 noise and 1 unsorted channels are left out; --unsorted keeps them"
+    assert load(path, unsorted=True).n_channels == 4
+    assert load(path, channels="ch2#0").n_channels == 1, "who names a channel gets it"
+    assert load(path, channels="quality == 'noise' or unit == 2").channels["name"].tolist() == ["ch1#2", "ch3#255"]
+    alone = load(write_nev(tmp_path / "b.nev", [(3000, 1, 0), (6000, 2, 0), (9000, 3, 255)]))
+    assert alone.channels["name"].tolist() == ["ch1#0", "ch2#0"], "threshold crossings, none of them sorted"
 
 
 def test_signals_events_and_epochs(monkeypatch, tmp_path):
@@ -40,8 +55,7 @@ def test_signals_events_and_epochs(monkeypatch, tmp_path):
         neo.Epoch([100, 500] * pq.ms, durations=[200, 300] * pq.ms, labels=["left", "right"], name="trials")
     )
     segment.events.append(neo.Event([0.15, 0.6] * pq.s, labels=["go", "go"], name="go"))
-    neo_files._load_parts(segment)
-    monkeypatch.setattr(neo_files, "_read_segments", lambda path, notes: [segment])
+    monkeypatch.setattr(neo_files, "_read_segments", lambda path, notes: [neo_files._load_parts(segment)])
     path = tmp_path / "a.plx"
     path.write_bytes(b"x")
     recording = load(path)

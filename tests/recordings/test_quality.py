@@ -6,8 +6,9 @@ import pandas as pd
 import pytest
 
 from neurofs.ground.config import LoadOptions
+from neurofs.recordings.checks import find_remarks
 from neurofs.recordings.demo import demo_path
-from neurofs.recordings.quality import describe, find_warnings, inspect_file, measure_activity, render_text, suggest
+from neurofs.recordings.quality import describe, inspect_file, measure_activity, render_text, suggest
 from neurofs.recordings.recording import Recording, Series
 
 
@@ -70,15 +71,15 @@ def test_counts_are_described_like_spikes():
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ({"spikes": [np.arange(-5.0, 90.0) + 0.5]}, "1 channels have negative spike times"),
+        ({"spikes": [np.arange(-5.0, 90.0) + 0.5]}, "1 channel has negative spike times"),
         ({"observed": [[10, 90]]}, "spikes lie outside the observed span 10 to 90 s and are not counted"),
         ({"spikes": [np.arange(1000.0, 4000.0, 7)]}, "whole numbers: samples?"),
         ({"spikes": [[0.1, 5.3, 20.7]]}, "only 20.6 s observed"),
-        ({"trials": pd.DataFrame({"start": [90.0], "stop": [140.0]})}, "1 trials reach beyond"),
+        ({"trials": pd.DataFrame({"start": [90.0], "stop": [140.0]})}, "1 trial reaches beyond"),
     ],
 )
 def test_warnings_about_spikes_and_trials(arguments, expected):
-    warnings = list(find_warnings(recording(series("vel", wave()), **arguments)))
+    warnings = [remark.text for remark in find_remarks(recording(series("vel", wave()), **arguments))]
     assert any(expected in warning for warning in warnings), warnings
 
 
@@ -88,13 +89,30 @@ def test_warnings_about_behavior():
     values[:, 1] = 7
     late = Series("late", np.arange(500.0, 510.0), np.arange(10.0))
     holes = Series("holes", np.r_[np.arange(50), np.arange(80, 100)], np.arange(70.0))
-    warnings = "\n".join(find_warnings(recording(series("vel", values), late, holes)))
+    warnings = "\n".join(r.text for r in find_remarks(recording(series("vel", values), late, holes)))
     assert "series 'vel': 1 of 1000 samples are missing" in warnings
     assert "series 'vel': constant in y" in warnings
-    assert "series 'late': none of it lies in the observed span" in warnings
+    assert "series late: none of it lies in the observed span" in warnings
     assert "series 'holes': 1 gaps" in warnings
-    unnamed = "\n".join(find_warnings(recording(series("X", wave(1000, 4)))))
-    assert "series 'X': 4 columns without names; a target takes all, unless one is named: X:0" in unnamed
+    unnamed = "\n".join(r.text for r in find_remarks(recording(series("X", wave(1000, 4)))))
+    assert "series 'X': 4 columns without names; name those to decode: --target X:0" in unnamed
+
+
+def state(unit=1.0):
+    """Position and velocity in columns without names; the position jumps twice, as between trials."""
+    velocity = wave(1000, 2)
+    position = np.cumsum(velocity, axis=0) / 100 + 50 * (np.arange(1000) // 400)[:, None]
+    return Series("X", np.arange(1000) / 100, np.hstack([position, unit * velocity]))
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.01])
+def test_columns_without_names_that_are_velocities_are_found(unit):
+    session = recording(state(unit))
+    assert suggest(session, "x.npz", LoadOptions())["options"]["target"] == ["X:2", "X:3"]
+    told = "\n".join(r.text for r in find_remarks(session))
+    assert "series 'X': columns 2, 3 are the velocity of 0, 1; to decode the position: --target X:0,X:1" in told
+    other = recording(series("X", wave(1000, 4)))
+    assert suggest(other, "x.npz", LoadOptions())["options"]["target"] == ["X:0"]
 
 
 def test_suggested_targets():
@@ -146,7 +164,7 @@ def test_the_suggestion_is_safe_to_paste():
 def test_text_shows_hostile_names_harmlessly():
     name = "\x1b[31mred\nline"
     r = recording(series(name, wave()), channels=pd.DataFrame({"name": ["\x07", "b", "c"]}))
-    report = {"file": "f", **describe(r), "problems": [], "warnings": [], "decode": None}
+    report = {"file": "f", **describe(r), "problems": [], "serious": [], "warnings": [], "decode": None}
     text = render_text(report)
     assert "\x1b" not in text
     assert "\x07" not in text

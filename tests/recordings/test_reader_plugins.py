@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from writers import write_npz, write_text
 
 from neurofs.ground.errors import InputError, UsageError
-from neurofs.recordings.readers import FORMATS, Format, list_formats, load
+from neurofs.recordings.readers import list_formats, load
+from neurofs.recordings.readers.formats import TABLE, render_markdown
 
 SPIKES = "0.5\n1.5\n"
 COUNTS = {"counts": np.ones((20, 3), dtype=np.uint8), "velocity": np.linspace(-1, 1, 20), "dt": 0.05}
@@ -59,7 +61,12 @@ def test_a_plug_in_reads_its_format(tmp_path, install, value):
     recording = load(path, name="Day 1")
     assert (recording.name, recording.n_spikes, recording.source) == ("Day 1", 2, "day1.LAB")
     assert recording.source_hash == hashlib.sha256(path.read_bytes()).hexdigest()
-    assert list_formats()[-1] == Format(".lab", "One spike time per line.", "lab-package 1.2")
+    record = list_formats()[-1].record()
+    assert (record["files"], record["format"], record["package"]) == (
+        ".lab",
+        "One spike time per line.",
+        "lab-package 1.2",
+    )
     with pytest.raises(InputError, match=r"^b\.lab: spikes: expected several; found few\. Record longer\.$"):
         load(write_text(tmp_path / "b.lab", "1"))
 
@@ -73,7 +80,7 @@ def test_a_broken_plug_in_gives_one_line_and_stops_no_other_format(tmp_path, ins
         "none": "cannot be imported: module 'lab_package' has no attribute 'no'",
         "five": "is no function, and has none named read",
     }
-    about = {row.suffix: row.about for row in list_formats()}
+    about = {row.files[0]: row.about for row in list_formats()}
     for suffix, message in cases.items():
         with pytest.raises(UsageError) as caught:
             load(write_text(tmp_path / f"a.{suffix}", SPIKES))
@@ -92,7 +99,11 @@ def test_a_plug_in_cannot_replace_a_format_of_neurofs(tmp_path, install):
 
 
 def test_the_formats_of_neurofs_are_listed():
-    rows = list_formats()[: len(FORMATS)]
-    assert [row.suffix for row in rows] == list(FORMATS)
-    assert {row.package for row in rows} == {"neurofs", "neurofs[neo]"}
-    assert all(row.about for row in rows)
+    rows = list_formats()
+    assert [name for row in rows for name in row.files] == [name for row in TABLE for name in row.files]
+    assert all(row.about and row.reads and row.tested for row in rows)
+
+
+def test_the_readme_has_the_table_of_formats():
+    readme = (Path(__file__).parents[2] / "data" / "README.md").read_text(encoding="utf-8")
+    assert render_markdown() in readme

@@ -11,7 +11,8 @@ from writers import write_h5, write_mat73, write_npz, write_text
 
 from neurofs.ground.config import LoadOptions
 from neurofs.recordings import recording as recordings
-from neurofs.recordings.readers import FORMATS, load
+from neurofs.recordings.readers import load
+from neurofs.recordings.readers.formats import TABLE
 from neurofs.recordings.recording import InvalidRecording
 from neurofs.recordings.simulate import simulate_session
 from neurofs.recordings.writers import write
@@ -128,7 +129,7 @@ def test_importing_the_loaders_imports_no_format():
 def test_every_format_has_a_module_that_reads():
     import importlib
 
-    for module in {module for module, _ in FORMATS.values()}:
+    for module in {known.module for known in TABLE}:
         assert callable(importlib.import_module(f"neurofs.recordings.readers.{module}").read)
 
 

@@ -65,16 +65,16 @@ def test_methods_say_what_was_tested_in_this_run():
     comparison = make_comparison(n_lags=6)
     text = write_methods(comparison)
     assert (
-        "go with the outputs and their norm (speed), given cosines over the session of periods above 12 s and" in text
+        "go with the outputs and their norm (speed), given cosines of the session (periods above 12 s) and of" in text
     )
     assert "whole trials in random orders (300 shifts)" in text
-    assert "(each with its lags put into 4 sums) too (60 shifts of the channel)" in text
-    assert "The false discovery rate is 0.1" in text
+    assert "given all other channels (lags in 4 sums; 60 shifts)" in text
+    assert "False discovery rate: 0.1" in text
     assert "benjamini1995" in write_bibtex(comparison)
     alone = write_methods(change(make_comparison(trials=False, outputs=("speed",)), n_adds=None))
-    assert "go with the target, given cosines over the session of periods above 12 s. The" in alone
-    assert "the session shifted in time" in alone
-    assert "was not asked, for there are too few samples" in alone
+    assert "go with the target, given cosines of the session (periods above 12 s): Pillai" in alone
+    assert "the session shifted around its end" in alone
+    assert "was not asked: there are too few samples" in alone
     classes = write_methods(make_comparison(outputs=("direction",), classes=("left", "right")))
     assert "go with the classes of the target" in classes
     without = change(comparison)
@@ -122,7 +122,7 @@ def test_profiles_show_tuned_channels_by_their_peak():
     image = axes.images[0].get_array()[..., 3]
     np.testing.assert_allclose(image, 0.4 * encoding / encoding.max(axis=1, keepdims=True))
     assert [row[:4] for row in picture.numbers.rows][2] == ("c2", 200.0, 0.0, 300.0)
-    assert "90 % interval" in picture.caption.text
+    assert "regressed on the outputs" in picture.caption.text
 
 
 def test_profiles_of_many_channels_are_those_with_most_to_tell():
@@ -157,17 +157,17 @@ def test_the_page_shows_the_tests():
     page = render(make_comparison())
     assert "peak lag (ms)" in page
     assert "200 (0 to 300)" in page
-    assert "Encoding profiles of tuned channels" in page
-    assert "what differs from trial to trial" in page
-    assert "at most 10 % of them are expected to be false" in page
+    assert "Profiles of all tuned channels" in page
+    assert "beyond slow time and the course of a trial. Adds: even given all other channels." in page
+    assert "At most 10 % of either are expected to be false" in page
     assert "best lag" not in page
     blocks = render(make_comparison(trials=False))
-    assert "what differs from trial to trial" not in blocks
+    assert "the course of a trial" not in blocks
 
 
 def test_the_page_says_what_was_not_asked():
     comparison = change(make_comparison(), n_adds=None)
-    assert "was not asked: there are too few samples" in render(comparison)
+    assert "Adds: not asked, since there are too few samples" in render(comparison)
     assert "No encoding profiles" in render(find_none(comparison))
     old = render(change(comparison))
     assert "Tuned: the counts go with" not in old

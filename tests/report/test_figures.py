@@ -69,18 +69,17 @@ def test_chance_is_a_line_at_the_mean_or_at_shifted_targets():
 
 def test_the_caption_says_where_the_line_of_chance_comes_from():
     comparison = make_comparison()
-    assert "which is predicting the mean" in draw_curves(comparison).caption.text
+    assert "chance: predicting the mean" in draw_curves(comparison).caption.text
     classes = make_comparison(classes=("a", "b"), outputs=("d",))
     assert "the accuracy at shifted targets" in draw_curves(classes).caption.text
 
 
 def test_captions_of_classes_speak_of_accuracy():
     classes = make_comparison(classes=("a", "b"), outputs=("d",))
-    assert draw_curves(classes).caption.title == "Accuracy against the number of features"
-    assert "Higher is better" in draw_curves(classes).caption.text
+    assert draw_curves(classes).caption.title == "Accuracy by number of features"
     assert draw_traces(classes).caption.text.endswith("stays on the true class within a trial.")
     values = make_comparison()
-    assert draw_curves(values).caption.title == "R² against the number of features"
+    assert draw_curves(values).caption.title == "R² by number of features"
     assert draw_traces(values).caption.text.endswith("stays near the mean.")
 
 
@@ -98,8 +97,8 @@ def test_what_belongs_to_the_reference_has_its_color():
 
 
 def test_the_methods_text_of_one_lag():
-    assert "in 1 bin, at a lag of 0 ms (positive:" in write_methods(make_comparison(n_lags=1))
-    assert ", at lags of 0 to" in write_methods(make_comparison())
+    assert "bins of 100 ms at a lag of 0 ms (positive:" in write_methods(make_comparison(n_lags=1))
+    assert " at lags of 0 to" in write_methods(make_comparison())
 
 
 def test_every_selector_has_a_name_and_a_style_of_its_own():
@@ -183,7 +182,7 @@ def test_stability_positions_and_lags_have_their_numbers():
     rows = draw_stability(comparison).numbers.rows
     assert {row[3] for row in rows} == {s.index for s in comparison.summary.stability}
     lags = draw_lags(comparison).numbers.rows
-    assert sum(share for name, _, share in lags if name == "rgs") == pytest.approx(1)
+    assert sum(share for name, _, share in lags if name == "RGS") == pytest.approx(1)
     weights = comparison.weights["weights"].sel(selector="rgs").mean(("output", "repeat", "fold"))
     places = draw_positions(comparison).numbers.rows
     assert sum(row[2] for row in places) == pytest.approx(float(weights.sum()), rel=1e-5)
@@ -227,14 +226,13 @@ def test_kinds_add_up():
     assert weigh_lags(comparison, "rgs").sum() == pytest.approx(1)
 
 
-def test_channels_are_listed_by_weight():
+def test_channels_are_listed_with_remarks():
     comparison = make_comparison(n_channels=9)
     rate = comparison.session["rate"].copy()
     rate.values[:4] = 20.0, 30.0, 0.1 - 1e-9, 40.0
     rate.values[5:9] = 6 / 60, 1 / 60, 100 / 60, 99 / 60
     records = describe_channels(replace(comparison, session=comparison.session.assign(rate=rate)))
-    weights = [record["weight"] for record in records]
-    assert weights == sorted(weights, reverse=True)
+    assert [record["channel"] for record in records] == comparison.session["channel"].values.tolist()
     remarks = {record["channel"]: record["remarks"] for record in records}
     assert remarks["c4"] == "silent"
     assert remarks["c0"] == ""

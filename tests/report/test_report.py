@@ -167,19 +167,19 @@ def test_too_many_ranks_are_cut_to_the_first_repeat(monkeypatch):
 def test_the_methods_text_follows_the_settings():
     comparison = make_comparison(n_repeats=3, n_splits=4)
     text = write_methods(comparison)
-    for words in ("8 channels (1 of them silent)", "bins of 100 ms", "0 to 300 ms", "32 features"):
+    for words in ("8 channels (1 silent)", "bins of 100 ms", "0 to 300 ms", "32 features"):
         assert words in text
     assert "4 folds of whole trials, repeated 3 times" in text
     assert "RGS (Navot et al., 2005), correlation" in text
-    assert "n, k and β were chosen on inner hold-outs" in text
+    assert "n, k, β and whether RGS weighed distances were chosen on inner hold-outs" in text
     assert "RGS was run in a form other than the published one: k = half of the samples, at most 30; β = 0.25 " in text
     assert "3 epochs, up to 8 samples per step; features ordered by w·√SD. " in text
-    assert "For RGS, neighbors of a sample were looked for among samples of other trials whose windows do not" in text
+    assert "Neighbors for RGS came from other trials, without overlapping windows." in text
     assert "shifted by up to 12.0 s to both sides (200 shifts), with p = m/(N + 1) (Harris, 2020)" in text
     fixed = replace(comparison, config=RunOptions(n_neighbors=50, beta=0.5, sqrt=True, smooth=0.05))
     text = write_methods(fixed)
     assert "with k = 50 and β = 0.5" in text
-    assert "n was chosen" in text
+    assert "n and whether RGS weighed distances were chosen" in text
     assert "Square roots of the counts were taken and counts were smoothed" in text
     assert "an audit found 40 pairs" in write_methods(make_comparison(leaks=40))
     pipeline = Path(__file__).parents[2] / "pipelines" / "navot2005.toml"

@@ -99,8 +99,8 @@ def test_bins_of_few_trials_are_dotted_and_of_fewer_left_out():
     axes = draw(picture)
     assert axes.lines[1].get_linestyle() == ":"
     assert np.isfinite(axes.lines[2].get_ydata()).tolist() == [True] * 15 + [False] * 3
-    assert "dotted" in picture.caption.text
-    assert "dotted" not in draw_time_course(comparison).caption.text
+    assert "Dotted" in picture.caption.text
+    assert "Dotted" not in draw_time_course(comparison).caption.text
     assert {row[-1] for row in picture.numbers.rows} == {40, 12}
 
 
@@ -124,13 +124,13 @@ def test_without_enough_trials_there_is_no_course(options):
 def test_the_raster_says_what_it_is_aligned_to():
     caption = draw_raster(make_comparison()).caption
     assert caption.title == "Spikes around movement onset"
-    assert "one row per trial" in caption.text
+    assert "One row per trial, in order of direction" in caption.text
     comparison = make_comparison(trials=False)
     none = comparison.session.assign(event_trial=("event", np.full(5, -1)))
     none.attrs |= {"alignment": "speed of the target rises through 20% of its 99th percentile", "condition": ""}
     picture = draw_raster(replace(comparison, session=none))
     assert picture.caption.title == "Spikes around moments when the target begins to change"
-    assert "one row per moment, in order of time" in picture.caption.text
+    assert "One row per moment, in order of time" in picture.caption.text
     assert "5 moments" in picture.panels[0].alt
     assert "trial" not in picture.caption.text
     assert "movement" not in picture.caption.text

@@ -290,8 +290,8 @@ def test_a_dask_cluster_gives_the_same_bytes_though_a_worker_is_killed(undisturb
 
 CUSTOMIZE = """
 import sys, types, os
-import neurofs.recordings.readers
-neurofs.recordings.readers.FORMATS[".aborts"] = ("aborts", "a format whose reader aborts")
+from neurofs.recordings.readers.formats import FORMATS, Format
+FORMATS[".aborts"] = Format((".aborts",), "a format whose reader aborts", "aborts", "nothing")
 module = types.ModuleType("neurofs.recordings.readers.aborts")
 module.read = lambda path, options: (os.write(2, b"double free or corruption\\n"), os.abort())
 sys.modules["neurofs.recordings.readers.aborts"] = module

@@ -247,7 +247,7 @@ def test_the_command_prints_a_table_two_sentences_and_the_report(session, tmp_pa
     result = run("decode", session, *options, "--selectors", "corrcoef", "--out", tmp_path / "r", "--jobs", 1)
     assert result.exit_code == 0, result.stderr
     assert re.search(r"^correlation \+ auto +\d+ +−?0\.\d+ \(", result.stdout, re.M)
-    decoded = "correlation + auto, the decoder chosen on training data, decodes hand_velocity:x with R² ="
+    decoded = "Correlation + auto, the decoder chosen on training data, decodes hand_velocity:x with R² ="
     assert decoded in result.stdout
     assert re.search(r"It is (ahead of|level with|behind) the best rival, ", result.stdout)
     assert "chance" in result.stdout

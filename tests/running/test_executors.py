@@ -123,6 +123,7 @@ def test_a_worker_stopped_while_its_child_starts_does_not_wait_for_the_task():
         assert call(worker, jobs.wait, None, LONG) == Failure("stopped")
 
 
+@pytest.mark.posix
 def test_a_limit_of_memory():
     worker = Worker(Limits(memory=2**30))
     try:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import closing
 
 import jobs
@@ -19,11 +21,14 @@ from neurofs.recordings.simulate import simulate_session
 from neurofs.recordings.writers import write
 from neurofs.running.forks import Forked, close_server, fork_child, peak_memory
 from neurofs.running.session import decode
-from neurofs.running.worker import _SERVE_FORKS, SINGLE_THREAD, Failure, Shared, Worker
+from neurofs.running.worker import _SERVE_FORKS, SINGLE_THREAD, Failure, Shared, Worker, expect_workers
 
 QUICK = {"decoders": ("knn",), "n_splits": 2, "sizes": (1, 4), "n_neighbors": 5, "beta": 0.5}
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="children are forked on Linux only")
+pytestmark = [
+    pytest.mark.posix,
+    pytest.mark.skipif(sys.platform != "linux", reason="children are forked on Linux only"),
+]
 
 
 @pytest.fixture
@@ -168,6 +173,25 @@ def test_a_run_says_what_its_largest_child_took(tmp_path, monkeypatch):
     file = write(simulate_session(12, n_electrodes=2, random_state=1), tmp_path / "day.npz")
     options = RunOptions(file=str(file), target="hand_velocity:x", n_lags=2, selectors=("corrcoef",), **QUICK)
     assert decode(options, tmp_path / "run").summary.provenance.peak_memory == 2**42
+
+
+def test_a_server_that_was_expected_is_the_one_that_forks(worker, module, monkeypatch):
+    close_server()
+    name = module("loaded_early", "import os\n\n\ndef tell(shared, item):\n    return os.getpid()\n")
+    expect_workers(name)
+    (server,) = neurofs.running.forks._servers.values()
+    monkeypatch.setenv("KMP_INIT_AT_FORK", "FALSE")  # as scikit-learn does when it is loaded here
+    function = importlib.import_module(name).tell
+    call(worker, function)
+    assert list(neurofs.running.forks._servers.values()) == [server]
+
+
+def test_a_server_that_nobody_needed_ends_while_it_loads(module):
+    close_server()
+    expect_workers(module("loads_for_long", "import time\n\ntime.sleep(60)\n"))
+    start = time.monotonic()
+    close_server()
+    assert time.monotonic() - start < 20
 
 
 def test_the_time_of_children_counts_as_that_of_the_command():

@@ -8,7 +8,6 @@ import os
 import socket
 import subprocess
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -16,8 +15,9 @@ from batches import wait_for
 
 from neurofs.ground.errors import InputError
 from neurofs.ground.files import remove_parts
+from neurofs.ground.system import find_start
 from neurofs.running.events import EventLog, read_events, write_log
-from neurofs.running.lock import FolderInUse, _remove_stale, _start_of, hold_folder
+from neurofs.running.lock import FolderInUse, _remove_stale, hold_folder
 from neurofs.running.progress import LiveProgress, Progress, open_progress
 
 
@@ -49,12 +49,12 @@ def test_the_lock_of_a_dead_process_is_taken_over(tmp_path):
 
 def test_the_lock_of_a_killed_process_that_nobody_waited_for_is_taken_over(tmp_path):
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        started = _start_of(process.pid)
+        started = find_start(process.pid)
         write_lock(tmp_path, pid=process.pid, started=started)
         with pytest.raises(FolderInUse), hold_folder(tmp_path):
             raise AssertionError("taken")
         process.kill()
-        wait_for(lambda: Path(f"/proc/{process.pid}/stat").read_text().split(") ")[1][0] == "Z")
+        wait_for(lambda: find_start(process.pid) is None)
         with hold_folder(tmp_path):
             assert json.loads((tmp_path / ".lock").read_text())["pid"] == os.getpid()
 
@@ -77,23 +77,26 @@ def test_a_lock_whose_file_was_cleared_up_before_it_was_in_place_is_written_agai
 def test_a_lock_that_was_looked_at_is_not_cleared_up_as_half_written(tmp_path, monkeypatch):
     """Two take over a stale lock: the second one puts the lock of the first, which clears up, back in place."""
     write_lock(tmp_path, pid=dead_pid())
-    stale, rename = json.loads((tmp_path / ".lock").read_text()), os.rename
+    stale, rename = json.loads((tmp_path / ".lock").read_text()), os.replace
 
     def rename_while_another_clears_up(source, target):
         rename(source, target)
         remove_parts(tmp_path)
 
     write_lock(tmp_path)  # the first one
-    monkeypatch.setattr(os, "rename", rename_while_another_clears_up)
+    monkeypatch.setattr(os, "replace", rename_while_another_clears_up)
     _remove_stale(tmp_path / ".lock", stale)
     assert json.loads((tmp_path / ".lock").read_text())["pid"] == os.getpid()
     assert [path.name for path in tmp_path.iterdir()] == [".lock"]
 
 
 def test_a_process_that_only_has_the_same_number_is_not_the_owner(tmp_path):
-    write_lock(tmp_path, started="1")
+    write_lock(tmp_path, started=1.5)
     with hold_folder(tmp_path):
         pass
+    write_lock(tmp_path, started=find_start(os.getpid()) + 1)
+    with pytest.raises(FolderInUse), hold_folder(tmp_path):
+        raise AssertionError("a clock that was set by a second makes no other process")
 
 
 def test_a_lock_that_cannot_be_read_is_taken_over(tmp_path):
@@ -155,7 +158,9 @@ def test_the_tasks_of_a_single_session_are_counted_from_outside(kind):
         assert view.describe() == "day1: 2 of 5 tasks"
         view.started -= 1000
         view.count_tasks(4, 5)
-        assert view.describe() == "day1: 4 of 5 tasks, 0 per minute, 8 min left"
+        assert view.describe() == "day1: 4 of 5 tasks, 0 per minute, about 8 min left"
+        view.count_tasks(4, 5, 120.0)
+        assert view.describe().endswith("about 2 min left")
 
 
 def test_a_live_view_says_the_same():

@@ -3,8 +3,9 @@
 import pytest
 
 from neurofs.comparison.problem import Task
-from neurofs.running.batch.plan import FINISH, OVERHEAD, estimate_seconds, render_plan
+from neurofs.running.batch.plan import estimate_seconds, render_plan
 from neurofs.running.batch.session import Outline
+from neurofs.running.pace import FINISH, OVERHEAD
 
 
 def estimate(method="corrcoef", n_tasks=10, n_train=1000, n_features=640, **about):
@@ -29,6 +30,6 @@ def test_tasks_that_are_done_tell_better():
 
 
 def test_it_is_said_how_it_was_made():
-    assert "from tasks that are done, else by rows and features" in render_plan(
+    assert "estimated from finished tasks, or by size where there are none" in render_plan(
         {"sessions": [], "seconds": 3.0, "jobs": 2}
     )

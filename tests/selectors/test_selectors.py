@@ -1,6 +1,5 @@
 """Every selector against its slow twin in `reference_selectors`, compiled or not."""
 
-import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -416,18 +415,6 @@ def test_search_with_the_folds_of_a_splitter():
             for train, test in folds
         ]
         assert seen.loss_curve_[-1] == pytest.approx(np.mean(errors) / target.var(), rel=1e-5)
-
-
-def test_any_number_of_threads():
-    samples, _, y, Y, trial, _ = windows()
-    selectors = (SKS(), ReliefF(), GFlip(random_state=0), ForwardSelection(2), BackwardElimination(2))
-    before, seen = numba.get_num_threads(), set()
-    for threads in range(1, numba.config.NUMBA_NUM_THREADS + 1):
-        numba.set_num_threads(threads)
-        fits = [s.fit(samples, y if s.target == "classes" else Y, trial) for s in selectors]
-        seen.add(b"".join(fit.weights_.tobytes() + fit.order_.tobytes() for fit in fits))
-    numba.set_num_threads(before)
-    assert len(seen) == 1
 
 
 def test_whole_numbers_are_classes_for_a_search_unless_said_otherwise():

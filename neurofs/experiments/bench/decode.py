@@ -94,12 +94,13 @@ def time_peers(problem: Any) -> dict[str, float]:
     from sklearn.feature_selection import mutual_info_regression, r_regression
 
     from neurofs.comparison.problem import make_sizes
+    from neurofs.running.executors import count_jobs
 
     fold = problem.folds[0]
     X, Q = np.asarray(problem.samples[fold.train]), np.asarray(problem.samples[fold.test])
     y = problem.targets[fold.train, 0]
     n_fits = len(problem.folds) * len(problem.outputs)
-    share = n_fits / len(os.sched_getaffinity(0))
+    share = n_fits / count_jobs(None)
     sizes = make_sizes(problem.options, X.shape[1])
     order = np.argsort(-np.abs(r_regression(X, y)))
     curve = np.mean([_time(sklearn_knn, X[:, order[:n]], y, Q[:, order[:n]]) for n in SOME_SIZES])

@@ -15,13 +15,15 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
 from neurofs.comparison.coverage import N_PARTS, holds, rank_by_size
+from neurofs.comparison.evaluate import Half, fit_method
+from neurofs.comparison.problem import Problem, Task
 from neurofs.comparison.scores import r_squared
 from neurofs.decoders.base import Part, Rehearsal, TunedDecoder
 from neurofs.decoders.kalman import Kalman
@@ -36,6 +38,7 @@ from neurofs.experiments.bench.recordings import RECORDINGS, Session, shared_dat
 from neurofs.features.holdouts import Holdout, hold_out
 from neurofs.features.samples import Samples
 from neurofs.features.splits import overlap_audit
+from neurofs.ground.config import CompareOptions
 from neurofs.ground.errors import UsageError
 from neurofs.ground.threads import one_thread
 from neurofs.metric.neighbors import prefix_curve
@@ -84,6 +87,28 @@ class CorrelationKNN(TunedDecoder):
         return np.column_stack(predicted)
 
 
+class SelectorAuto:
+    """A selector and the decoder that the training data prefer on its features, as `neurofs decode` joins them."""
+
+    def __init__(self, selector: str) -> None:
+        self.selector = selector
+
+    def fit(self, X: Samples, y: np.ndarray, groups: Any = None) -> Self:
+        """Fit each output by itself."""
+        outputs = tuple(f"output {o}" for o in range(y.shape[1]))
+        options = CompareOptions(selectors=(self.selector,))
+        problem = Problem(X, y, groups, np.arange(len(X)), [], outputs, ("",) * len(outputs), (), options)
+        self.decoders_ = [
+            fit_method(problem, f"{self.selector} + auto", Task(self.selector, o, 0, 0), Half(X, y[:, o], groups))
+            for o in range(y.shape[1])
+        ]
+        return self
+
+    def predict(self, X: Samples) -> np.ndarray:
+        """Return one column for each output."""
+        return np.column_stack([decoder.predict(X) for decoder in self.decoders_])
+
+
 def correlation_order(samples: Samples, y: np.ndarray) -> np.ndarray:
     """Return the features by falling |Pearson r| with y, constant features last."""
     X = np.asarray(samples, dtype=np.float64)
@@ -99,6 +124,11 @@ ROWS: dict[str, Entry] = {
     "RGS + kernel ridge": Entry(lambda p, seed: KernelRidgeMetric(), weights="common"),
     "kernel RGS": Entry(lambda p, seed: KernelRGSDecoder(random_state=seed)),
     "kernel RGS, lags not mixed": Entry(lambda p, seed: KernelRGSDecoder(mixed=False, random_state=seed)),
+    "RGS + auto": Entry(lambda p, seed: SelectorAuto("rgs")),
+    "SKS + auto": Entry(lambda p, seed: SelectorAuto("sks")),
+    "infogain + auto": Entry(lambda p, seed: SelectorAuto("infogain")),
+    "corrcoef + auto": Entry(lambda p, seed: SelectorAuto("corrcoef")),
+    "all features + auto": Entry(lambda p, seed: SelectorAuto("all")),
     "soft kNN": Entry(lambda p, seed: SoftKNN()),
     "local-linear": Entry(lambda p, seed: LocalLinear()),
     "kernel ridge": Entry(lambda p, seed: KernelRidgeMetric()),

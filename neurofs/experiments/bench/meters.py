@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from neurofs.ground import system
 from neurofs.running.worker import SINGLE_THREAD
 
 ENOUGH = 1.0  # seconds after which a call is no longer repeated
@@ -40,11 +40,11 @@ def seconds(call: Callable[[], Any], repeats: int = 7) -> float:
 def peak_memory() -> int:
     """Return the largest resident memory of this process so far, in bytes.
 
-    On Linux it is that of the program itself; elsewhere it may include the parent before the start.
+    On Linux it is that of the program itself; elsewhere it may include the parent before the start, and children.
     """
     if STATUS.exists():
         return _read_status("VmHWM")
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return system.peak_memory()
 
 
 def _read_status(field: str) -> int:

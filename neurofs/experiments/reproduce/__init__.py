@@ -50,6 +50,7 @@ EXPERIMENTS = {
     "focus-direction": "neurofs.experiments.reproduce.focus_direction",
     "dependency": "neurofs.experiments.reproduce.dependency",
     "significance": "neurofs.experiments.reproduce.significance",
+    "across-days": "neurofs.experiments.reproduce.across_days",
 }
 
 

@@ -21,6 +21,7 @@ from neurofs.experiments.reproduce import (
     save_figure,
 )
 from neurofs.experiments.reproduce.claims import Claim, render_claims
+from neurofs.ground.csv_tables import render_csv
 from neurofs.ground.errors import UsageError
 from neurofs.ground.files import remove_parts, write_atomically
 from neurofs.report import page
@@ -91,7 +92,7 @@ def _run_one(settings: tuple[Path, int, int | None], name: str) -> Outcome:
     start = time.perf_counter()
     table = module.run(seed=seed, repetitions=n)
     tables, claims = "\n".join(module.tabulate(table)), list_claims(name, table)
-    write_atomically(folder / f"{name}.csv", table.to_csv(index=False))
+    write_atomically(folder / f"{name}.csv", render_csv(table))
     save_figure(name, table, figure)
     seconds = time.perf_counter() - start
     outcome = Outcome(name, describe_experiment(module), n, seconds, tables, claims, figure, ours=is_ours(module))

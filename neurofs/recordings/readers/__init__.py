@@ -10,75 +10,68 @@ import importlib
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from neurofs.ground.config import LoadOptions, given_options, make_options, read_session_file, select_options
+from neurofs.ground.config import (
+    LoadOptions,
+    given_options,
+    make_options,
+    read_session_file,
+    refuse_options,
+    select_options,
+)
 from neurofs.ground.errors import MAX_MESSAGE, InputError, UsageError, printable
-from neurofs.ground.files import hash_file
+from neurofs.ground.files import find_address, hash_file, hash_files
 from neurofs.ground.plugins import BROKEN, find_plugins, name_package
 from neurofs.recordings.choose import choose_part, without_part
 from neurofs.recordings.readers.behavior_files import add_behavior, leave_to_behavior_file
+from neurofs.recordings.readers.formats import FOLDERS, FORMATS, TABLE, Format, find_folder, find_format
 from neurofs.recordings.recording import InvalidRecording, Recording
 
-__all__ = ["FORMATS", "Format", "list_formats", "load"]
-
-FORMATS = {
-    ".nwb": ("nwb", "NWB 2"),
-    ".mat": ("matlab", "MATLAB, all versions"),
-    ".npz": ("npz", "NumPy archive"),
-    ".h5": ("hdf5", "HDF5"),
-    ".hdf5": ("hdf5", "HDF5"),
-    ".csv": ("csv_pairs", "CSV, with the behavior in a file beside the spikes"),
-    ".nev": ("neo_files", "Blackrock events"),
-    ".plx": ("neo_files", "Plexon"),
-    ".pl2": ("neo_files", "Plexon 2"),
-    ".nex": ("neo_files", "NeuroExplorer"),
-    ".smr": ("neo_files", "Spike2"),
-    ".smrx": ("neo_files", "Spike2, 64 bits"),
-    ".rhd": ("neo_files", "Intan RHD"),
-    ".rhs": ("neo_files", "Intan RHS"),
-    ".nix": ("neo_files", "NIX"),
-}
-"""By suffix: the module that reads a format, and what it is."""
+__all__ = ["FORMATS", "Format", "hash_input", "list_formats", "load"]
 
 PLUGINS = "neurofs.readers"
 
 Reader = Callable[[Path, LoadOptions], Recording]
 
 
-class Format(NamedTuple):
-    """A kind of file, and the package that reads it."""
-
-    suffix: str
-    about: str
-    package: str
-
-
-def load(path: str | Path, options: LoadOptions | None = None, **keys: Any) -> Recording:
-    """Return the recording in a data file, or in the one that a session file (`*.toml`) describes.
+def load(source: Any, options: LoadOptions | None = None, **keys: Any) -> Recording:
+    """Return the recording in a file or folder, in what a session file (`*.toml`) describes, or in an object.
 
     Parameters
     ----------
-    path : str or Path
+    source : str, Path or object
+        Objects are those of pynapple, SpikeInterface, Neo, pynwb, pandas and xarray (`readers.objects`).
     options : LoadOptions, optional
         Where things are in the file, where it does not tell by itself, and which part of the session is used.
     **keys
-        The same as keywords, e.g. ``counts_bin_width=0.05``; they win over `options` and the session file.
+        The same as keywords, e.g. ``counts_bin_width=0.05``; they win over `options` and the session file. With an
+        object, `behavior` is a mapping of names to objects, `trials` a table, `observed` pairs of start and stop.
 
     Raises
     ------
     InputError
         One line that begins with the name of the file.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> spikes = pd.DataFrame({"time": [0.1, 0.2, 0.9], "channel": ["a", "b", "a"]})
+    >>> load(spikes, behavior={"speed": pd.Series([1.0, 2.0], index=[0.0, 0.5])}).rates.round(2)
+    array([2.5 , 1.25])
     """
-    path = Path(path)
-    _check_exists(path)
+    if not isinstance(source, str | Path):
+        return _load_object(source, options, keys)
     values = {} if options is None else given_options(options)
-    if path.suffix.lower() == ".toml":
-        path, session = read_session_file(path)
+    if is_session_file(source):
+        _check_exists(Path(source))
+        source, session = read_session_file(source)
         values = given_options(select_options(LoadOptions, session)) | values
-        _check_exists(path)
+    path, address = find_folder(Path(source)), find_address(source)
     options = make_options(LoadOptions, values | keys, printable(path.name))
-    read = _find_reader(path)
+    if address is None:
+        _check_exists(path)
+    read = _find_reader(path) if address is None else _read_remote
     try:
         recording = read(path, leave_to_behavior_file(without_part(options)))
     except InvalidRecording as error:
@@ -92,14 +85,42 @@ def load(path: str | Path, options: LoadOptions | None = None, **keys: Any) -> R
     return choose_part(recording, options)
 
 
+def is_session_file(source: str | Path) -> bool:
+    """Tell whether a source is a session file, which names the data."""
+    return str(source).lower().endswith(".toml") and find_address(source) is None
+
+
+def _read_remote(path: Path, options: LoadOptions) -> Recording:
+    from neurofs.recordings.readers import remote
+
+    return remote.read(str(find_address(path)), options)
+
+
+def _load_object(source: Any, options: LoadOptions | None, keys: dict[str, Any]) -> Recording:
+    from neurofs.recordings.readers.objects import OPTIONS, read_object
+
+    others = {name: keys.pop(name, None) for name in ("behavior", "observed")}
+    others["trials"] = (
+        keys.pop("trials") if not isinstance(keys.get("trials", True), bool | str | list | tuple) else None
+    )
+    values = {} if options is None else given_options(options)
+    options = make_options(LoadOptions, values | keys, "load")
+    refuse_options(options, OPTIONS, "objects in memory")
+    recording = read_object(source, without_part(options), **others)
+    if options.behavior_file is not None:
+        recording = _join(recording, Path(options.behavior_file), without_part(options))
+    return choose_part(recording, options)
+
+
 def _join(recording: Recording, path: Path, options: LoadOptions) -> Recording:
     """Return a recording with the behavior of another file."""
     _check_exists(path)
-    if path.suffix.lower() not in FORMATS:
-        known = ", ".join(FORMATS)
-        raise InputError(path.name, "a known kind of file", f"the suffix {path.suffix!r}", f"Known: {known}.")
+    known = find_format(path)
+    if known is None:
+        known_names = ", ".join(FORMATS)
+        raise InputError(path.name, "a known kind of file", f"the suffix {path.suffix!r}", f"Known: {known_names}.")
     try:
-        return add_behavior(recording, path, FORMATS[path.suffix.lower()][0], options)
+        return add_behavior(recording, path, known.module, options)
     except InvalidRecording as error:
         raise InvalidRecording([_within(defect, path) for defect in error.defects], error.draft) from None
     except InputError as error:
@@ -107,16 +128,24 @@ def _join(recording: Recording, path: Path, options: LoadOptions) -> Recording:
 
 
 def list_formats() -> list[Format]:
-    """Return all formats by suffix; a plug-in that cannot be used says why.
+    """Return all formats; a plug-in that cannot be used says why.
 
-    >>> list_formats()[0]
-    Format(suffix='.nwb', about='NWB 2', package='neurofs')
+    >>> list_formats()[0].about
+    'NWB 2'
     """
-    own = [
-        Format(suffix, about, "neurofs[neo]" if module == "neo_files" else "neurofs")
-        for suffix, (module, about) in FORMATS.items()
-    ]
-    return own + [_describe_plugin(entry) for entry in find_plugins(PLUGINS).values()]
+    return [*TABLE, *(_describe_plugin(entry) for entry in find_plugins(PLUGINS).values())]
+
+
+def hash_input(path: Path) -> str:
+    """Return the hash of a file, or of the files of a folder that are read; elsewhere, of its size and version."""
+    address = find_address(path)
+    if address is not None:
+        from neurofs.recordings.readers import remote
+
+        return remote.hash_remote(address)
+    path = find_folder(path)
+    known = find_format(path)
+    return hash_files(_import_reader(known).list_files(path), path) if known and known.is_folder else hash_file(path)
 
 
 def _within(error: InputError, path: Path) -> InputError:
@@ -127,8 +156,12 @@ def _within(error: InputError, path: Path) -> InputError:
 def _check_exists(path: Path) -> None:
     name = path.name or str(path)
     try:
+        if path.is_dir() and find_format(path) is None:
+            marks = ", ".join(FOLDERS)
+            remedy = f"Name a file in it; of folders, those are read that hold {marks}."
+            raise InputError(name, "a file, or a folder of a known kind", "another folder", remedy)
         if path.is_dir():
-            raise InputError(name, "a file", "a folder", "Name a file in it.")
+            return
         if not path.exists():
             raise InputError(name, "a file", f"none at {path.parent}", "Check the path.")
         if path.stat().st_size == 0:
@@ -143,14 +176,19 @@ def _find_reader(path: Path) -> Reader:
     suffix, plugins = path.suffix.lower(), find_plugins(PLUGINS)
     if suffix[1:] in plugins:
         return _load_plugin(plugins[suffix[1:]])
-    if suffix not in FORMATS:
+    known = find_format(path)
+    if known is None:
         raise InputError(
             path.name,
             "a known kind of file",
             f"the suffix {suffix!r}" if suffix else "no suffix",
             f"Known: {', '.join(sorted([*FORMATS, *(f'.{name}' for name in plugins)]))}, .toml.",
         )
-    return importlib.import_module(f"neurofs.recordings.readers.{FORMATS[suffix][0]}").read
+    return _import_reader(known).read
+
+
+def _import_reader(known: Format) -> Any:
+    return importlib.import_module(f"neurofs.recordings.readers.{known.module}")
 
 
 def _load_plugin(entry: EntryPoint) -> Reader:
@@ -173,4 +211,4 @@ def _describe_plugin(entry: EntryPoint) -> Format:
         about = lines[0]
     except UsageError as error:
         about = str(error)
-    return Format(f".{entry.name}", about, name_package(entry))
+    return Format((f".{entry.name}",), about, entry.value, "", "", "", name_package(entry))

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from neurofs.ground.errors import InputError, quoted
-from neurofs.recordings.readers.variables import Variables, flag, is_line, is_number, split_words
+from neurofs.recordings.readers.variables import Variables, flag, is_line, is_number, split_words, word
 
-TIME_WORDS = split_words("time times t timestamps timestamp bintimes timevector bincenters binedges")
+CENTER_WORDS = ("bincenters", "bincentres")
+TIME_WORDS = (*split_words("time times t timestamps timestamp bintimes timevector timeframe binedges"), *CENTER_WORDS)
 WIDTH_WORDS = split_words("binwidth binsize countsbinwidth bin dt deltat timebase timebin binsizes")
 RATE_WORDS = ("samplingrate", "samplerate", "samplingfrequency", "fs", "samplerates")
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
@@ -173,9 +174,14 @@ def _bins_from_times(v: Variables, name: str, n_rows: int, stated: tuple[float, 
     if not np.isfinite(times).all():
         raise InputError(quoted(name), "finite times", "NaN or infinity", remedy)
     check_increasing(name, times, "times", remedy)
+    if stated is None:
+        _refuse_row_numbers(v, name, times)
     width = _agree(v, name, _usual_steps(times), stated)
     if len(times) == n_rows + 1:
         v.note(f"time: {quoted(name)} read as the {n_rows + 1} edges of the bins")
+    elif word(name) in CENTER_WORDS:
+        times = times - width / 2
+        v.note(f"time: {quoted(name)} read as the middle of each bin")
     else:
         v.note(f"time: {quoted(name)} read as the start of each bin")
     slots = _find_slots(name, times, width)[:n_rows]
@@ -183,6 +189,17 @@ def _bins_from_times(v: Variables, name: str, n_rows: int, stated: tuple[float, 
     if bins.n_bins > n_rows:
         v.note(f"time: {len(bins.observed) - 1} gaps in {quoted(name)}; nothing was observed in them")
     return bins
+
+
+def _refuse_row_numbers(v: Variables, name: str, times: np.ndarray) -> None:
+    """Refuse times that could as well be the numbers of the rows."""
+    if v.options.time_unit is None and len(times) > 2 and times[0] in (0, 1) and (np.diff(times) == 1).all():
+        raise InputError(
+            quoted(name),
+            "the time of each bin",
+            f"{times[0]:g}, {times[1]:g}, {times[2]:g} …, which could be seconds or numbers of bins",
+            "If seconds, say --counts-bin-width 1; if numbers, --time none and the right --counts-bin-width.",
+        )
 
 
 def check_increasing(name: str, times: np.ndarray, what: str, remedy: str) -> None:

@@ -1,4 +1,4 @@
-"""Stored counts: which variable, which way round, and whether they are counts at all."""
+"""Stored counts: which variable, and which way round."""
 
 from typing import Any
 
@@ -7,12 +7,13 @@ import numpy as np
 from neurofs.ground.errors import InputError, quoted
 from neurofs.recordings.readers.behavior import BEHAVIOR_WORDS
 from neurofs.recordings.readers.bins import TIME_WORDS, Bins, read_bins
+from neurofs.recordings.readers.rates import as_counts
 from neurofs.recordings.readers.trial_tables import LABEL_WORDS
 from neurofs.recordings.readers.variables import Variables, describe, is_line, is_numeric, is_table, split_words
 
 COUNT_WORDS = split_words(
     "counts spikecounts binnedspikes spikesbinned spikebins spikes spk neuraldata neural rates firingrates "
-    "firingrate fr"
+    "firingrate fr spikeratedata spikerates spikerate ratedata firingratedata"
 )
 _AXES = ("time-by-channel", "channel-by-time")
 
@@ -69,36 +70,3 @@ def _find_orientation(v: Variables, name: str, shape: tuple[int, ...]) -> str:
 
 def _has_length(value: np.ndarray, length: int) -> bool:
     return value.ndim <= 2 and value.size > 1 and length in value.shape
-
-
-def as_counts(v: Variables, name: str, counts: np.ndarray, width: float) -> np.ndarray:
-    """Return whole numbers of spikes; rates only if the user says that they are rates."""
-    if v.ask("counts_unit") == "Hz":
-        v.note(f"counts: {quoted(name)} is in Hz, multiplied by the bin width of {width:g} s")
-        counts = counts * width
-        rounded = np.rint(counts)
-        if not np.allclose(counts, rounded, atol=1e-3):
-            return np.ascontiguousarray(counts)
-        counts = rounded
-    if counts.dtype.kind == "f":
-        _refuse_fractions(name, counts)
-    return _compact(counts)
-
-
-def _refuse_fractions(name: str, counts: np.ndarray) -> None:
-    fractions = np.isfinite(counts) & (counts != np.rint(counts))
-    if fractions.any():
-        row, channel = np.argwhere(fractions)[0]
-        raise InputError(
-            quoted(name),
-            "whole numbers of spikes",
-            f"{counts[row, channel]:g} (bin {row}, channel {channel})",
-            "If these are rates in spikes per second, pass --counts-unit Hz.",
-        )
-
-
-def _compact(counts: np.ndarray) -> np.ndarray:
-    """Return whole, finite, non-negative numbers as the smallest unsigned type; others as they are."""
-    if not counts.size or not np.isfinite(counts).all() or counts.min() < 0 or counts.max() >= 2**32:
-        return np.ascontiguousarray(counts)
-    return np.ascontiguousarray(counts, dtype=np.min_scalar_type(int(counts.max())))

@@ -2,16 +2,19 @@
 
 `X_spikes.csv` has a line per spike (columns `time` and `channel`), or a line per bin (a column per channel,
 and `time` if it is known). `X_behavior.csv` has a column per quantity, with `time` unless it has a line per
-bin; columns `hand_x` and `hand_y` are one series `hand`. `X_trials.csv` has `start`, `stop` and conditions.
+bin; columns `hand_x` and `hand_y` are one series `hand`. `X_trials.csv` has `start`, `stop` and conditions, and
+`X_channels.csv` a line per channel: its name, and whatever is known of it (`quality`, `area` …).
 """
 
 import csv
 import hashlib
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError, quoted
@@ -21,9 +24,10 @@ from neurofs.recordings.readers.variables import Variables, listed, word
 from neurofs.recordings.recording import Recording
 
 SPIKE_ENDS = ("_spikes", "_counts", "")
-PARTNERS = ("_behavior", "_trials")
+PARTNERS = ("_behavior", "_trials", "_channels")
 TIMES = ("time", "times", "t", "timestamp", "timestamps", "spiketime", "spiketimes")
-CHANNELS = ("channel", "channels", "unit", "neuron", "cluster", "electrode")
+CHANNELS = ("channel", "channels", "electrode", "unit", "neuron", "cluster")
+UNITS = ("unit", "neuron", "cluster", "unitid")
 STARTS, STOPS = (("start", "starttime", "trialstart"), ("stop", "stoptime", "end", "endtime", "trialstop", "trialend"))
 BYTES_PER_BYTE = 20
 """Memory that a byte of text may take while it is being read."""
@@ -45,7 +49,8 @@ def read(path: Path, options: LoadOptions) -> Recording:
     chosen = {key: value for key, value in given.items() if getattr(options, key) is None}
     variables = Variables(values, options.model_copy(update=chosen))
     content = hashlib.sha256(b"".join(table.content for table in tables.values()))
-    return interpret(variables, _stem(path), path.name, content.hexdigest())
+    recording = interpret(variables, _stem(path), path.name, content.hexdigest())
+    return _describe_channels(recording, tables["_channels"]) if "_channels" in tables else recording
 
 
 def _stem(path: Path) -> str:
@@ -144,6 +149,21 @@ class _Table:
         return self.numbers(name) if all(_is_number(t) or not t for t in texts) else texts
 
 
+def _describe_channels(recording: Recording, table: _Table) -> Recording:
+    """Return a recording with what a table knows of its channels; channels without a line have missing values."""
+    key = table.find(("name", *CHANNELS))
+    if key is None:
+        raise table.error("line 1", "a column name", listed(table.names), "Add the name of each channel.")
+    names = [name.strip() for name in table.columns[key]]
+    unknown = [name for name in names if name not in set(recording.channels["name"])]
+    if unknown or len(set(names)) < len(names):
+        found = f"{quoted(unknown[0])}, which is none" if unknown else "a name twice"
+        raise table.error(f"column {quoted(key)}", "names of channels, each once", found, "Correct the names.")
+    known = pd.DataFrame({name: table.numbers_or_text(name) for name in table.names if name != key}, index=names)
+    rows = known.reindex(recording.channels["name"]).reset_index(drop=True)
+    return replace(recording, channels=pd.concat([recording.channels[["name"]].reset_index(drop=True), rows], axis=1))
+
+
 def _is_number(text: str) -> bool:
     try:
         float(text)
@@ -156,11 +176,22 @@ def _read_spikes(table: _Table) -> dict[str, Any]:
     time, channel = table.find(TIMES), table.find(CHANNELS)
     if time is not None and channel is not None and len(table.names) == 2:
         return {"spikes": table.numbers(time), "spike_channels": table.numbers_or_text(channel)}
+    if time is not None and channel is not None and table.find(UNITS) not in (None, channel):
+        return _read_units(table, time, channel, str(table.find(UNITS)))
     names = [name for name in table.names if name != time]
     if not names:
         raise table.error("line 1", "a column channel, or one per channel", listed(table.names), "Add it.")
     values = {"counts": np.column_stack([table.numbers(name) for name in names]), "channel_names": names}
     return values | ({"time": table.numbers(time)} if time else {})
+
+
+def _read_units(table: _Table, time: str, channel: str, unit: str) -> dict[str, Any]:
+    """Return spikes of which a line has the time, the electrode and the unit on it."""
+    rest = [name for name in table.names if name not in (time, channel, unit)]
+    if rest:
+        raise table.error("line 1", "time, channel and unit of each spike", listed(table.names), "Leave out others.")
+    pairs = zip(table.columns[channel], table.columns[unit], strict=True)
+    return {"spikes": table.numbers(time), "spike_channels": [f"{a.strip()}.{b.strip()}" for a, b in pairs]}
 
 
 def _read_behavior(table: _Table) -> dict[str, Any]:

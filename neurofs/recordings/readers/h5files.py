@@ -15,6 +15,9 @@ import numpy as np
 from neurofs.ground.errors import InputError, printable
 from neurofs.recordings.readers.sizes import Budget
 
+MOST_LINKS = 16
+"""Soft links that may lead to one another, as in HDF5 itself."""
+
 
 @contextmanager
 def open_h5(path: Path, *, free_layout: bool = False) -> Iterator[h5py.File]:
@@ -45,28 +48,66 @@ def _raised_in_h5py(error: BaseException) -> bool:
     return trace is not None and str(trace.tb_frame.f_globals.get("__name__", "")).startswith("h5py")
 
 
+class LeavesFile(InputError):
+    """A path in a file that leads to another file."""
+
+
+def has_child(group: h5py.Group, name: str) -> bool:
+    """Tell whether a group has a member of this name, wherever it leads; nothing is opened."""
+    return group.get(name, getlink=True) is not None
+
+
 def children(group: h5py.Group) -> Iterator[tuple[str, Any]]:
-    """Yield the name and object of each member that lies in this file; external links are passed over."""
+    """Yield the name and object of each member that lies in this file; what leads to another is passed over."""
     for name in group:
-        link = group.get(name, getlink=True)
-        if not isinstance(link, h5py.ExternalLink):
+        try:
             yield name, get_child(group, name)
+        except LeavesFile:
+            continue
 
 
-def get_child(group: h5py.Group, name: str) -> Any:
-    """Return a member of a group, or None if there is no such name; links that leave the file are refused."""
-    if name not in group and group.get(name, getlink=True) is None:
-        return None
+def get_child(group: h5py.Group, path: str, n_followed: int = 0) -> Any:
+    """Return what a path leads to, or None if there is no such name; paths that leave the file are refused.
+
+    Every step is taken here, and no link is left to the library, which would follow it to any file.
+    """
+    item = group.file["/"] if path.startswith("/") else group
+    for name in path.split("/"):
+        if name in ("", "."):
+            continue
+        if not isinstance(item, h5py.Group):
+            return None
+        item = _take_step(item, name, n_followed)
+        if item is None:
+            return None
+    return item
+
+
+def _take_step(group: h5py.Group, name: str, n_followed: int) -> Any:
+    """Return the member of a group, or None if there is none."""
     link = group.get(name, getlink=True)
+    if link is None:
+        return None
     where = where_in(group, name)
     if isinstance(link, h5py.ExternalLink):
         remedy = "Links to other files are not followed; copy the data into one file."
-        raise InputError(where, "data stored in this file", f"an external link to {link.filename}", remedy)
+        raise LeavesFile(where, "data stored in this file", f"an external link to {link.filename}", remedy)
+    if isinstance(link, h5py.SoftLink):
+        item = get_child(group, link.path, n_followed + 1) if n_followed < MOST_LINKS else None
+        found = f"a link to {link.path}, which leads nowhere"
+    else:
+        item, found = _open(group, name)
+    if item is None:
+        raise InputError(where, "an object that can be read", found, "The file is damaged; fetch it again.")
+    return item
+
+
+def _open(group: h5py.Group, name: str) -> tuple[Any, str]:
+    """Return the object of a hard link, or None and what the library says."""
     try:
-        return group[name]
+        return group[name], ""
     except (KeyError, OSError, RuntimeError) as error:
-        found = f"a link to {link.path}, which leads nowhere" if isinstance(link, h5py.SoftLink) else _first_line(error)
-        raise InputError(where, "an object that can be read", found, "The file is damaged; fetch it again.") from None
+        return None, _first_line(error)
 
 
 def check_size(dataset: h5py.Dataset, budget: Budget | None = None) -> None:
@@ -111,7 +152,7 @@ def read_content(dataset: h5py.Dataset, part: Any = ()) -> Any:
 
 def where_in(item: h5py.Group | h5py.Dataset, name: str = "") -> str:
     """Return how a message names an object of a file, or a member of it."""
-    return f"{Path(item.file.filename).name}: {item.name.rstrip('/')}{'/' if name else ''}{name}"
+    return f"{item.name.rstrip('/')}{'/' if name else ''}{name}"
 
 
 def _first_line(error: BaseException) -> str:

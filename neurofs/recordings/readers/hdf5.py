@@ -7,14 +7,25 @@ import h5py
 import numpy as np
 
 from neurofs.ground.config import LoadOptions
+from neurofs.ground.errors import InputError
 from neurofs.ground.files import hash_file
-from neurofs.recordings.readers.h5files import as_text, check_size, get_child, open_h5, read_content, read_text
+from neurofs.recordings.readers.h5files import (
+    as_text,
+    check_size,
+    get_child,
+    open_h5,
+    read_content,
+    read_text,
+    where_in,
+)
 from neurofs.recordings.readers.layout import interpret
 from neurofs.recordings.readers.sizes import Budget
 from neurofs.recordings.readers.variables import LeftOut, Variables, drop_left_out
 from neurofs.recordings.recording import Recording
 
 MAX_ATTRIBUTE = 2**16
+MOST_OBJECTS = 100_000
+MOST_LEVELS = 64
 
 
 def read(path: Path, options: LoadOptions) -> Recording:
@@ -50,8 +61,7 @@ def find_objects(file: h5py.File) -> dict[str, Any]:
     Links are listed before any is followed. One that leaves the file or leads nowhere is refused; a soft
     link within the file is another name for an object that is found anyway.
     """
-    links: list[tuple[str, int]] = []
-    file.id.links.visit(lambda name, info: links.append((name.decode("utf-8", "replace"), info.type)), info=True)
+    links = _list_links(file)
     for name, kind in links:
         if kind != h5py.h5l.TYPE_HARD:
             get_child(file, name)
@@ -63,6 +73,20 @@ def find_objects(file: h5py.File) -> dict[str, Any]:
                 raise KeyError(f"object {name} does not exist")
             found.setdefault(h5py.h5o.get_info(item.id).addr, (name, item))
     return dict(found.values())
+
+
+def _list_links(file: h5py.File) -> list[tuple[str, int]]:
+    """Return name and kind of every link; a file of absurdly many or deep ones is refused."""
+    links: list[tuple[str, int]] = []
+
+    def note(name: bytes, info: Any) -> bool | None:
+        links.append((name.decode("utf-8", "replace"), info.type))
+        return True if len(links) > MOST_OBJECTS or name.count(b"/") >= MOST_LEVELS else None
+
+    if file.id.links.visit(note, info=True):
+        expected = f"at most {MOST_OBJECTS:,} objects in {MOST_LEVELS} levels of groups"
+        raise InputError(where_in(file), expected, "more", "Copy what is needed into a file of its own.")
+    return links
 
 
 def _add(flat: dict[str, Any], name: str, value: Any) -> None:

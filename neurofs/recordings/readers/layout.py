@@ -47,7 +47,7 @@ def interpret(v: Variables, name: str, source: str = "", source_hash: str = "") 
     content = _leave_out_channels(v, content)
     v.refuse_unused_options()
     v.note_unused_variables()
-    return Recording(name, notes=v.notes, source=source, source_hash=source_hash, **content)
+    return Recording(name, notes=v.notes, remarks=v.remarks, source=source, source_hash=source_hash, **content)
 
 
 def _read_plain(v: Variables) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from scipy.io.matlab import MatlabFunction, MatlabObject, MatlabOpaque, MatReadE
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError, printable, quoted
 from neurofs.ground.files import hash_file
+from neurofs.recordings.readers.cell_explorer import arrange, is_cell_explorer
 from neurofs.recordings.readers.layout import interpret
 from neurofs.recordings.readers.mat5 import check_and_inflate
 from neurofs.recordings.readers.sizes import Budget, count_bytes
@@ -35,8 +36,10 @@ _DAMAGE = (
 def read(path: Path, options: LoadOptions) -> Recording:
     """Return the recording in a MATLAB file."""
     values, notes = read_variables(path)
+    if is_cell_explorer(values):
+        values = arrange(values, notes)
     variables = Variables(values, options, notes, index_base=1)
-    return interpret(variables, path.stem, path.name, hash_file(path))
+    return interpret(variables, path.stem.removesuffix(".spikes.cellinfo"), path.name, hash_file(path))
 
 
 def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:

@@ -105,7 +105,8 @@ class _Reader:
         if parts[2] is None:
             raise InputError(name, "a sparse array", "no column starts", "Get a sound copy.")
         starts = read_array(parts[2], name).ravel()
-        self.budget.take(name, n_rows * (len(starts) - 1) * 8, 2**62)
+        stored = sum(part.nbytes for part in parts if isinstance(part, h5py.Dataset))
+        self.budget.take(name, n_rows * (len(starts) - 1) * 8, stored)
         if parts[0] is None or parts[1] is None:
             return np.zeros((n_rows, len(starts) - 1))
         data, rows = (read_array(part, name).ravel() for part in parts[:2])

@@ -5,9 +5,13 @@ left out. An epoch named for trials, or the only one, gives the trials. Events b
 for `--trial-start` and `--trial-stop`.
 """
 
+import io
+import re
 import struct
 import warnings
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,13 +19,19 @@ import numpy as np
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError, printable, quoted
 from neurofs.ground.files import hash_file
+from neurofs.recordings.readers.blackrock import read_labels
 from neurofs.recordings.readers.layout import interpret
+from neurofs.recordings.readers.neuralynx import MAGIC
+from neurofs.recordings.readers.nex import read_signal_times
 from neurofs.recordings.readers.sizes import Budget, count_bytes
 from neurofs.recordings.readers.variables import Variables, word
 from neurofs.recordings.recording import TICK, Recording
 
 FASTEST = 2000.0
 """Samples per second above which a signal is taken for raw voltage."""
+
+QUALITIES = {0: "unsorted", 255: "noise"}
+"""What the numbers of units mean that are none."""
 
 _DAMAGE = (
     *(struct.error, OSError, EOFError, MemoryError, ImportError, RuntimeError),
@@ -33,29 +43,52 @@ def read(path: Path, options: LoadOptions) -> Recording:
     """Return the recording in a file that neo can read."""
     notes: list[str] = []
     segments = _read_segments(path, notes)
-    values: dict[str, Any] = _read_trains(segments)
-    values["observed"] = np.array([_observed(segment) for segment in segments])
-    for values_of in (_read_signals, _read_events, _read_epochs):
-        values |= values_of(segments, notes)
-    chosen = {"spikes": options.spikes or "spikes"}
+    times = read_signal_times(path) if path.suffix.lower() == ".nex" else {}
+    trains = _read_trains(segments)
+    variables = _arrange(trains | _read_labels(path, trains), segments, options, notes, times)
+    return interpret(variables, path.stem, path.name, hash_file(path))
+
+
+def read_segments(segments: list[Any], options: LoadOptions, name: str) -> Recording:
+    """Return the recording in segments that are in memory, one after the other on one clock."""
+    parts = [_load_parts(segment) for segment in segments]
+    return interpret(_arrange(_read_trains(parts), parts, options, [], {}), name)
+
+
+def _arrange(
+    trains: dict[str, Any], segments: list[Any], options: LoadOptions, notes: list[str], times: dict[str, np.ndarray]
+) -> Variables:
+    observed = np.array([_observed(segment) for segment in segments])
+    values = trains | {"observed": observed} | _read_rest(segments, notes, times)
+    chosen = {"spikes": options.spikes or "spikes", "time_unit": options.time_unit or "s"}
     if "trials.start" in values and options.trials and options.trial_unit is None:
         chosen["trial_unit"] = "time"
-    variables = Variables(values, options.model_copy(update=chosen), notes)
-    return interpret(variables, path.stem, path.name, hash_file(path))
+    return Variables(values, options.model_copy(update=chosen), notes)
+
+
+def _read_labels(path: Path, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the labels of electrodes, one per train, if the file has them."""
+    labels = read_labels(path) if path.suffix.lower() == ".nev" and "channel_electrode" in values else {}
+    return {"channel_label": [labels.get(int(e), "") for e in values["channel_electrode"]]} if labels else {}
 
 
 def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:
     """Return the signals, events and epochs of a file by name, without its spikes, and notes on them."""
     notes: list[str] = []
-    segments = _read_segments(path, notes)
-    values: dict[str, Any] = {}
-    for values_of in (_read_signals, _read_events, _read_epochs):
-        values |= values_of(segments, notes)
-    return values, notes
+    times = read_signal_times(path) if path.suffix.lower() == ".nex" else {}
+    return _read_rest(_read_segments(path, notes), notes, times), notes
+
+
+def _read_rest(segments: list[Any], notes: list[str], times: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Return signals, with other `times` than Neo's where these are known, events and epochs."""
+    signals = _read_signals(segments, notes)
+    signals |= {f"{name}_time": times[name] for name in times if name in signals}
+    return signals | _read_events(segments) | _read_epochs(segments, notes)
 
 
 def _read_segments(path: Path, notes: list[str]) -> list[Any]:
     """Return the segments of the first block, loaded except for signals that stay on disk."""
+    _refuse_neuralynx(path)
     try:
         import neo
     except ImportError:
@@ -64,11 +97,11 @@ def _read_segments(path: Path, notes: list[str]) -> list[Any]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            reader = neo.io.get_io(path)
-            lazy = bool(reader.support_lazy)
-            segments = reader.read_block(lazy=lazy).segments if lazy else reader.read_block().segments
-            for segment in segments:
-                _load_parts(segment)
+            with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):  # progress of single formats
+                reader = neo.io.get_io(path)
+                lazy = bool(reader.support_lazy)
+                segments = reader.read_block(lazy=lazy).segments if lazy else reader.read_block().segments
+                segments = [_load_parts(segment) for segment in segments]
         except (*_DAMAGE, neo.core.NeoReadWriteError) as error:
             found = str(error) or type(error).__name__
             remedy = "Get a sound copy, or check that neo knows this version of the format."
@@ -79,16 +112,29 @@ def _read_segments(path: Path, notes: list[str]) -> list[Any]:
     return segments
 
 
-def _load_parts(segment: Any) -> None:
-    """Load what neo left on disk; of the signals only those slow enough to be behavior."""
+def _refuse_neuralynx(path: Path) -> None:
+    """Refuse events of Neuralynx, which have the ending of Blackrock's."""
+    with path.open("rb") as stream:
+        is_neuralynx = stream.read(len(MAGIC)) == MAGIC
+    if is_neuralynx:
+        remedy = "Name the .nse, .nst or .ntt files of the recording, or their folder."
+        raise InputError("content", "spikes of Blackrock", "events of Neuralynx, which hold no spikes", remedy)
+
+
+def _load_parts(segment: Any) -> SimpleNamespace:
+    """Return the parts of a segment, loaded if neo left them on disk; of the signals those slow enough for behavior."""
     budget = Budget()
-    for name in ("spiketrains", "epochs", "events"):
-        setattr(segment, name, [_load(part) for part in getattr(segment, name)])
+    parts = {n: [_load(part) for part in getattr(segment, n)] for n in ("spiketrains", "epochs", "events")}
     slow = [s for s in segment.analogsignals if float(s.sampling_rate.rescale("Hz")) <= FASTEST]
     for signal in slow:
         budget.take("signals", count_bytes(signal.shape, 8), 2**62)
-    segment.annotations["n_fast"] = len(segment.analogsignals) - len(slow)
-    segment.analogsignals = [_load(signal) for signal in slow]
+    return SimpleNamespace(
+        **parts,
+        analogsignals=[_load(signal) for signal in slow],
+        n_fast=len(segment.analogsignals) - len(slow),
+        t_start=segment.t_start,
+        t_stop=segment.t_stop,
+    )
 
 
 def _load(part: Any) -> Any:
@@ -116,7 +162,30 @@ def _read_trains(segments: list[Any]) -> dict[str, Any]:
     if not names:
         raise InputError("spike trains", "at least one", "none", "Name the file that holds the sorted spikes.")
     spikes = [np.concatenate([_seconds(s.spiketrains[i].times) for s in segments]) for i in range(len(names))]
-    return {"spikes": spikes, "channel_names": _make_unique(names)}
+    return {"spikes": spikes, "channel_names": _make_unique(names)} | _describe_trains(segments[0].spiketrains)
+
+
+def _describe_trains(trains: list[Any]) -> dict[str, Any]:
+    """Return electrode, unit and quality of each train, where the format has them (Blackrock, Plexon)."""
+    found = [_find_source(train) for train in trains]
+    if not all(found):
+        return {}
+    electrode, unit, quality = zip(*found, strict=True)
+    return {
+        "channel_electrode": np.array(electrode),
+        "channel_unit": np.array(unit),
+        "channel_quality": [str(text) for text in quality],
+    }
+
+
+def _find_source(train: Any) -> tuple[int, int, str] | None:
+    """Return electrode, unit and quality of a train: unit 0 is what was not sorted, 255 is noise."""
+    about = train.annotations
+    if "unit_id" in about and "channel_id" in about:
+        unit = int(about["unit_id"])
+        return int(about["channel_id"]), unit, QUALITIES.get(unit, "sorted")
+    found = re.fullmatch(r"ch(\d+)#(\d+)", str(about.get("id", "")))
+    return (int(found[1]), int(found[2]), QUALITIES.get(int(found[2]), "sorted")) if found else None
 
 
 def _train_name(train: Any, i: int) -> str:
@@ -135,18 +204,18 @@ def _read_signals(segments: list[Any], notes: list[str]) -> dict[str, Any]:
         values[name] = np.concatenate([np.asarray(part.magnitude, dtype=np.float64) for part in parts])
         values[f"{name}_time"] = np.concatenate([_seconds(part.times) for part in parts])
         values[f"{name}_unit"] = str(signal.dimensionality)
-    n_fast = segments[0].annotations.pop("n_fast", 0)
-    if n_fast:
-        notes.append(f"behavior: {n_fast} signals above {FASTEST:g} Hz left out as raw voltage")
+    if segments[0].n_fast:
+        notes.append(f"behavior: {segments[0].n_fast} signals above {FASTEST:g} Hz left out as raw voltage")
     return values
 
 
-def _read_events(segments: list[Any], notes: list[str]) -> dict[str, Any]:
+def _read_events(segments: list[Any]) -> dict[str, Any]:
+    names = _make_unique([str(event.name or i) for i, event in enumerate(segments[0].events)])
     values: dict[str, Any] = {}
-    for i, event in enumerate(segments[0].events):
+    for i, name in enumerate(names):
         times = np.concatenate([_seconds(s.events[i].times) for s in segments if i < len(s.events)])
         if len(times):
-            values[f"event.{event.name or i}"] = times
+            values[f"event.{name}"] = times
     return values
 
 

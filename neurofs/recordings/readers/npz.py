@@ -6,17 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy
 
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError, quoted
 from neurofs.ground.files import hash_file
 from neurofs.recordings.readers.layout import interpret
+from neurofs.recordings.readers.npy import read_header
 from neurofs.recordings.readers.sizes import Budget, count_bytes
 from neurofs.recordings.readers.variables import Variables
 from neurofs.recordings.recording import Recording
 
-_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
 
 
@@ -68,24 +67,3 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, budg
     if len(data) != n_bytes:
         raise InputError(where, f"{n_bytes:,} bytes", f"{len(data):,} bytes", "Get a sound copy.")
     return np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if fortran else "C")
-
-
-def read_header(stream: Any, where: str) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Return shape, order and type of the array that a stream begins with; one of Python objects is refused."""
-    try:
-        version = npy.read_magic(stream)
-        if version not in _HEADERS:
-            raise ValueError(f"format version {version}")
-        shape, fortran, dtype = _HEADERS[version](stream)
-    except (ValueError, TypeError, SyntaxError):
-        raise InputError(where, "the header of a NumPy array", "other bytes", "Get a sound copy.") from None
-    if dtype.hasobject:
-        raise InputError(
-            where,
-            "numbers or text",
-            "Python objects, which only unpickling could read",
-            "Save a plain array; for lists of different lengths save one long array and spike_channels.",
-        )
-    if min(shape, default=0) < 0:
-        raise InputError(where, "a shape without negative numbers", shape, "Get a sound copy.")
-    return shape, fortran, dtype

@@ -5,8 +5,9 @@ what cannot be stored in the bytes that are there or does not fit into memory.
 """
 
 import math
-import os
 from collections.abc import Iterable
+
+import psutil
 
 from neurofs.ground.errors import InputError
 
@@ -69,8 +70,5 @@ def count_bytes(shape: Iterable[int], itemsize: int) -> int:
 
 
 def memory_size() -> int:
-    """Return the bytes of memory of this machine, 16 GiB where the system does not tell."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # not a POSIX system
-        return 16 * 2**30
+    """Return the bytes of memory of this machine."""
+    return int(psutil.virtual_memory().total)

@@ -166,7 +166,7 @@ def _split_by(v: Variables, name: str, times: np.ndarray) -> tuple[list[np.ndarr
         return _split_by_number(v, name, times, labels, len(known[1])), None
     index, found = pd.factorize(labels, sort=True)
     v.note(f"channels: the {len(found)} different values of {quoted(name)}; one without spikes cannot be seen")
-    return _group(times, index, len(found)), [_label(x) for x in found]
+    return split_by_channel(times, index, len(found)), [_label(x) for x in found]
 
 
 def _label(value: Any) -> str:
@@ -189,10 +189,10 @@ def _split_by_number(
             labels[spike],
             "Check --index-base, or which variable names the channels.",
         )
-    return _group(times, labels - base, n_channels)
+    return split_by_channel(times, labels - base, n_channels)
 
 
-def _group(times: np.ndarray, index: np.ndarray, n_channels: int) -> list[np.ndarray]:
+def split_by_channel(times: np.ndarray, index: np.ndarray, n_channels: int) -> list[np.ndarray]:
     """Return the times of each channel, in the order in which they are stored."""
     small = index.astype(np.min_scalar_type(n_channels))  # 16 bits or less are sorted by radix
     in_order = bool((small[1:] >= small[:-1]).all())

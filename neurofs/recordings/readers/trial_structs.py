@@ -14,7 +14,8 @@ import pandas as pd
 from neurofs.ground.errors import InputError, printable, quoted
 from neurofs.recordings.readers.behavior import BEHAVIOR_WORDS, Clock, as_series, mark_circular
 from neurofs.recordings.readers.bins import TIME_WORDS, WIDTH_WORDS, Bins, check_width, find_bin_width
-from neurofs.recordings.readers.counts import COUNT_WORDS, as_counts
+from neurofs.recordings.readers.counts import COUNT_WORDS
+from neurofs.recordings.readers.rates import as_counts
 from neurofs.recordings.readers.spike_lists import SPIKE_WORDS, is_ragged
 from neurofs.recordings.readers.variables import (
     Variables,

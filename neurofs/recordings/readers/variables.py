@@ -15,6 +15,7 @@ import numpy as np
 
 from neurofs.ground.config import LoadOptions, given_options
 from neurofs.ground.errors import InputError, printable, quoted
+from neurofs.recordings.remarks import Remark
 
 
 def listed(names: Iterable[object], most: int = 12) -> str:
@@ -156,6 +157,7 @@ class Variables:
         self.values = dict(values)
         self.options = options
         self.notes = list(notes)
+        self.remarks: list[Remark] = []
         self.index_base = index_base
         self.used: set[str] = set()
         self._asked = {"behavior_file"}  # which has its effect when this file is read

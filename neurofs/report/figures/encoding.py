@@ -28,11 +28,8 @@ def tell_marks(tests: ChannelTests | None) -> str:
     rate = f"{100 * tests.false_discovery_rate:g} %"
     if not any(one.tuned or one.adds for one in tests.channels):
         return f" No channel is tuned or adds anything (false discovery rate {rate}): all are faded."
-    adds = "" if tests.n_adds is None else ", vermilion those that add something that no other has"
-    return (
-        f" Blue marks above the map are channels that are tuned{adds} (false discovery rate {rate}); all other "
-        "channels are faded."
-    )
+    adds = "" if tests.n_adds is None else "; vermilion: those that add something that no other has"
+    return f" Blue marks: tuned channels{adds}; all others are faded."
 
 
 def name_target(session: SessionFacts) -> str:
@@ -47,8 +44,7 @@ def draw_encoding(comparison: Comparison) -> Picture | None:
     tests, lags = comparison.summary.channels, 1000 * comparison.weights["lag"].values
     if tests is None or not tests.n_tuned or len(lags) < 2 or "encoding" not in comparison.weights:
         return None
-    shown = sorted((one for one in tests.channels if one.tuned), key=lambda one: -one.r2)[:MOST_SHOWN]
-    shown = sorted(shown, key=lambda one: (one.peak, -one.r2))
+    shown = sorted(tests.most_tuned[:MOST_SHOWN], key=lambda one: (one.peak, -one.r2))
     profiles = comparison.weights["encoding"].sel(channel=[one.channel for one in shown]).transpose("channel", "lag")
     draw = partial(_plot_encoding, profiles=profiles.values, lags=lags, channels=shown)
     best = max(shown, key=lambda one: one.r2)
@@ -58,19 +54,17 @@ def draw_encoding(comparison: Comparison) -> Picture | None:
 
 
 def draw_best(comparison: Comparison) -> Picture | None:
-    """Return the profiles of the tuned channels with the largest weight, or the weights of the best channels."""
+    """Return the profiles of the most strongly tuned channels, or the weights of the best channels."""
     tests, lags = comparison.summary.channels, 1000 * comparison.weights["lag"].values
-    names = [str(name) for name in comparison.weights["channel"].values]
-    tested = {} if tests is None else tests.by_channel
-    shown = [tested[name] for name in names if name in tested and tested[name].tuned][:MOST_BEST]
+    shown = [] if tests is None else tests.most_tuned[:MOST_BEST]
     if not shown or len(lags) < 2 or "encoding" not in comparison.weights:
         return draw_best_weights(comparison)
     profiles = comparison.weights["encoding"].sel(channel=[one.channel for one in shown]).transpose("channel", "lag")
     draw = partial(_plot_encoding, profiles=profiles.values, lags=lags, channels=shown)
-    alt = f"Profiles over lags of the {count_of(len(shown), 'tuned channel')} with the largest weight"
+    alt = f"Profiles over lags of the {count_of(len(shown), 'channel')} that are most strongly tuned"
     size = (4.6, 1.0 + 0.15 * max(len(shown), 6))
     level = f"{100 * tests.interval:g}" if tests else ""
-    caption = write_caption("best", n=count_of(len(shown), "tuned channel"), level=level)
+    caption = write_caption("best", n=count_of(len(shown), "most strongly tuned channel"), level=level)
     return Picture("best", caption, [Panel("", alt, draw, size)])
 
 
@@ -119,6 +113,8 @@ def _plot_encoding(axes: Any, profiles: np.ndarray, lags: np.ndarray, channels: 
     peak, low, high = 1000 * np.array([[one.peak, one.peak_low, one.peak_high] for one in channels]).T
     axes.hlines(rows, low, high, color=VERMILION, lw=1.2)
     axes.plot(peak, rows, "o", color=VERMILION, ms=3.5)
+    some = lags[:: max(1, -(-len(lags) // 6))]
+    axes.set_xticks(some, [f"{lag:.0f}" for lag in some])
     every = max(1, -(-len(channels) // 40))
     axes.set_yticks(rows[::every], [printable(one.channel)[:8] for one in channels[::every]], fontsize=6.5)
     axes.set(xlabel="lag: spikes precede the target by (ms)", ylabel="tuned channel")

@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 
 from neurofs.comparison.comparison import Comparison
 from neurofs.ground.errors import printable
-from neurofs.report.captions import MAP, write_caption
+from neurofs.report.captions import write_caption
 from neurofs.report.feature_maps import (
     FADED,
     find_n,
@@ -47,7 +47,7 @@ def draw_weight_maps(comparison: Comparison) -> Picture | None:
         for i, output in enumerate(comparison.weights["output"].values)
     ]
     marks = tell_marks(comparison.summary.channels)
-    caption = write_caption("weights", selector=find_key(selectors[0]).label, map=MAP, marks=marks)
+    caption = write_caption("weights", selector=find_key(selectors[0]).label, marks=marks)
     return Picture("weights", caption, panels)
 
 
@@ -73,7 +73,7 @@ def draw_top_maps(comparison: Comparison) -> Picture | None:
         )
         for s in selectors
     ]
-    return Picture("top", write_caption("top", n=n, marks=tell_marks(comparison.summary.channels)), panels)
+    return Picture("top", write_caption("top", n=n), panels)
 
 
 def _plot_weights(axes: Any, values: np.ndarray, comparison: Comparison) -> None:
@@ -123,7 +123,7 @@ def draw_lags(comparison: Comparison) -> Picture | None:
     first = profiles[selectors[0]]
     alt = f"Share of weight by lag; {find_key(selectors[0]).label} peaks at {lags[int(np.argmax(first))]:.0f} ms"
     panel = Panel("", alt, partial(_plot_lags, lags=lags, profiles=profiles), (4.6, 2.8))
-    numbers = tabulate_lags("selector", {s: (lags, profile) for s, profile in profiles.items()}, digits=4)
+    numbers = tabulate_lags("selector", {find_key(s).label: (lags, p) for s, p in profiles.items()}, digits=4)
     return Picture("lags", write_caption("lags"), [panel], [find_key(s) for s in selectors], numbers)
 
 

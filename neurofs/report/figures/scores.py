@@ -16,7 +16,7 @@ from neurofs.comparison.stats import describe_counts
 from neurofs.comparison.summary import Band, Chance, Curve, Output, Stability, Summary, Wins
 from neurofs.comparison.wording import format_percent
 from neurofs.ground.errors import printable
-from neurofs.report.captions import CURVE_WORDS, LINES, SHIFTED, write_caption
+from neurofs.report.captions import COIN, CURVE_WORDS, SHIFTED, write_caption
 from neurofs.report.palette import CHANCE, INK, MUTED, PAPER, RULE, Key, find_key
 from neurofs.report.pictures import Panel, Picture, Table, add_scale, shade, use_log_n
 
@@ -75,7 +75,7 @@ def draw_curves(comparison: Comparison) -> Picture | None:
         if found[output.name]
     ]
     lines = [line for own in found.values() for line in own]
-    caption = write_caption("curves", **CURVE_WORDS[score], lines=LINES[score])
+    caption = write_caption("curves", first=lines[0].key.label, **CURVE_WORDS[score])
     legend = [find_key(s) for s in dict.fromkeys(line.curve.selector for line in lines)]
     numbers = _tabulate_curves(caption.title, lines, score)
     return Picture("curves", caption, panels, legend + _list_baseline_keys(summary), numbers)
@@ -103,11 +103,19 @@ def _make_curve_panel(comparison: Comparison, output: Output, lines: list[Line],
 
 def _tabulate_curves(title: str, lines: list[Line], score: str) -> Table:
     rows = [
-        (curve.output, curve.selector, n, band.mean[i], band.low[i], band.high[i], curve.mse and curve.mse.mean[i])
+        (
+            curve.output,
+            name_method(curve.selector),
+            n,
+            band.mean[i],
+            band.low[i],
+            band.high[i],
+            curve.mse and curve.mse.mean[i],
+        )
         for curve, band in lines
         for i, n in enumerate(curve.n)
     ]
-    return Table(title, ("output", "selector", "n", score, "low", "high", "MSE"), rows, digits=4)
+    return Table(title, ("output", "selector", "n", AXIS_NAMES[score], "low", "high", "MSE"), rows, digits=4)
 
 
 def _list_baseline_keys(summary: Summary) -> list[Key]:
@@ -155,7 +163,7 @@ def _plot_curves(
         key = CHANCE if name == "chance" else find_key(name)
         axes.axhline(value, color=key.color, ls=key.line, lw=1.0)
     for line in reversed(lines):
-        _plot_line(axes, line)
+        _plot_line(axes, line, with_band=line is lines[0])
     if ring is not None:
         axes.plot(*ring, "o", ms=9, mfc="none", mec=INK, mew=1.4)
     use_log_n(axes, max(max(line.curve.n) for line in lines))
@@ -165,10 +173,11 @@ def _plot_curves(
     axes.set_ylim(max(-1.0, min(0.0, low - 0.05)), 1)  # bands of few folds may reach far beyond
 
 
-def _plot_line(axes: Any, line: Line) -> None:
+def _plot_line(axes: Any, line: Line, with_band: bool) -> None:
     key, n = line.key, np.array(line.curve.n)
-    low, high = _as_numbers(line.band.low), _as_numbers(line.band.high)
-    axes.fill_between(n, low, high, color=key.color, alpha=0.13, lw=0)
+    if with_band:
+        low, high = _as_numbers(line.band.low), _as_numbers(line.band.high)
+        axes.fill_between(n, low, high, color=key.color, alpha=0.18, lw=0)
     axes.plot(n, line.mean, color=key.color, marker=key.marker, ls=key.line, markevery=2)
 
 
@@ -196,7 +205,9 @@ def draw_wins(comparison: Comparison) -> Picture | None:
     )
     return Picture(
         "wins",
-        write_caption("wins", reference=reference, n_folds=n_folds),
+        write_caption(
+            "wins", reference=reference, n_folds=n_folds, coin=COIN["some" if _find_coin(n_folds) else "all"]
+        ),
         [Panel(f"{reference} against rivals", alt, partial(plot_shares, shares=shares, n_folds=n_folds))],
         [find_key(rival) for rival in shares],
         tabulate_shares(f"Share of folds that {reference} wins", "rival", shares),
@@ -212,19 +223,28 @@ def choose_wins(summary: Summary) -> list[Wins]:
 def tabulate_shares(title: str, who: str, shares: Shares) -> Table:
     """Return shares of folds as a table; `who` names the column of methods."""
     rows = [
-        (method, int(n), float(share))
+        (name_method(method), int(n), float(share))
         for method, (sizes, own) in shares.items()
         for n, share in zip(sizes, own, strict=True)
     ]
     return Table(title, (who, "n", "share"), rows)
 
 
+def _find_coin(n_folds: int) -> tuple[float, float] | None:
+    """Return between which percentages 95 % of fair coins fall; None if these are all, or folds are not counted.
+
+    >>> _find_coin(5), _find_coin(10)
+    (None, (20.0, 80.0))
+    """
+    low, high = 100 * binom.ppf([0.025, 0.975], n_folds, 0.5) / max(n_folds, 1)
+    return (float(low), float(high)) if 0 < low < high < 100 else None
+
+
 def plot_shares(axes: Any, shares: Shares, n_folds: int = 0) -> None:
     """Draw shares of folds against the number of features, one line per method, and what a fair coin gives."""
     axes.axhline(50, color=MUTED, lw=0.8, ls="--")
-    if n_folds:
-        low, high = binom.ppf([0.025, 0.975], n_folds, 0.5) / n_folds
-        axes.axhspan(100 * low, 100 * high, color=RULE, alpha=0.35, lw=0)
+    if coin := _find_coin(n_folds):
+        axes.axhspan(*coin, color=RULE, alpha=0.35, lw=0)
     for method, (n, share) in shares.items():
         key = find_key(method)
         axes.plot(n, 100 * share, color=key.color, marker=key.marker, ls=key.line, markevery=2)
@@ -321,7 +341,8 @@ def _plot_chance(axes: Any, test: Chance, label: str, color: str) -> None:
     axes.plot(values, np.linspace(0.15, 0.85, len(values)), "o", color=MUTED, ms=3, alpha=0.6)
     if test.high is not None:
         axes.axvline(test.high, color=MUTED, lw=1, ls=":")
-        axes.annotate("95 % of shifts", (test.high, 1.0), ha="center", va="bottom", color=MUTED, fontsize=8)
+        beside = {"ha": "left", "va": "bottom", "xytext": (4, 0), "textcoords": "offset points"}
+        axes.annotate("95 % of shifts", (test.high, 1.0), color=MUTED, fontsize=8, **beside)
     if test.real is not None:
         axes.axvline(test.real, color=color, lw=2)
         place = {"ha": "right", "va": "center", "xytext": (-4, 0), "textcoords": "offset points"}
@@ -338,7 +359,7 @@ def draw_stability(comparison: Comparison) -> Picture | None:
         return None
     outputs = dict.fromkeys(s.output for s in found)
     panels = [_make_stability_panel(o, [s for s in found if s.output == o]) for o in outputs]
-    rows = [(s.output, s.selector, s.n, s.index) for s in found]
+    rows = [(s.output, name_method(s.selector), s.n, s.index) for s in found]
     n_splits = comparison.config.n_splits
     caption = write_caption("stability", shared=f"{100 * (n_splits - 2) / (n_splits - 1):.0f}")
     return Picture("stability", caption, panels, (), Table("Stability", ("output", "selector", "n", "index"), rows))
@@ -365,7 +386,7 @@ def draw_confusion(comparison: Comparison) -> Picture | None:
     if not confusion or not confusion.counts:
         return None
     classes = [printable(c) for c in confusion.classes]
-    side = min(9.0, 2.2 + 0.42 * len(classes))
+    side = min(9.0, 1.8 + 0.32 * len(classes))
     draw = partial(_plot_confusion, counts=np.array(confusion.counts), classes=classes)
     rows = [(c, *row) for c, row in zip(classes, confusion.counts, strict=True)]
     numbers = Table("Test samples by true (row) and decoded (column) class", ("true", *classes), rows)

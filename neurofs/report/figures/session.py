@@ -37,7 +37,6 @@ def draw_traces(comparison: Comparison) -> Picture | None:
     ]
     caption = write_caption(
         "traces",
-        method=find_key(traces.methods[0]).label,
         good=TRACES["classes" if traces.classes else "values"],
         band=TRACES["band"] if traces.has_band(0) else "",
     )
@@ -99,7 +98,8 @@ def _choose_paths(traces: Traces) -> list[tuple[str, np.ndarray]]:
 def path_labels(traces: Traces) -> list[str]:
     """Return short axis labels of the plane, with units."""
     units = [u.removesuffix("/s") if traces.is_velocity else u for u in traces.units]
-    names = [name.split(":")[-1] for name in traces.outputs]
+    columns = [name.split(":")[-1] for name in traces.outputs]
+    names = [name if column.isdigit() else column for name, column in zip(traces.outputs, columns, strict=True)]
     return [printable(f"{n[:14]} ({u})" if u else n[:14]) for n, u in zip(names, units, strict=True)]
 
 
@@ -133,7 +133,8 @@ def draw_rates(comparison: Comparison) -> Picture:
             (4.6, 2.6),
         ),
     ]
-    return Picture("rates", write_caption("rates", n_silent=n_silent), panels)
+    without = f"Without {count_of(n_silent, 'silent channel')}. " if n_silent else ""
+    return Picture("rates", write_caption("rates", without=without), panels)
 
 
 def _plain_log(axes: Any, which: str, values: np.ndarray) -> None:
@@ -231,7 +232,6 @@ def _word_raster(session: xr.Dataset) -> dict[str, str]:
     return {
         "row": "trial" if in_trials else "moment",
         "rows": f"in order of {printable(by)} (lines divide its values)" if by else "in order of time",
-        "conditions": f", and changes it differently between values of {printable(by)}" if by else "",
         "blank": f" Where {what}, rows are blank, too." if np.isnan(session["raster"].values).any() else "",
         "alignment": printable(session.attrs["alignment"]),
     }

@@ -43,6 +43,12 @@ from pydantic import Field
 from neurofs.comparison.store import TaskStore
 from neurofs.ground.config import Options, RunOptions, given_options, make_options, read_session_file, read_toml
 from neurofs.ground.errors import NeurofsError, UsageError, printable, quoted
+from neurofs.ground.files import find_address, make_absolute
+from neurofs.ground.system import find_path
+from neurofs.recordings.readers import is_session_file
+
+RESERVED = re.compile(r"con|prn|aux|nul|com\d|lpt\d", re.IGNORECASE)
+"""Names that no file or folder of Windows may have."""
 
 
 class BatchOptions(Options):
@@ -236,9 +242,10 @@ def plan_sessions(config: BatchConfig, out: Path) -> list[Session]:
 def _plan_entry(config: BatchConfig, entry: dict[str, Any], out: Path) -> Iterator[Session]:
     """Yield the sessions of the file, or of the files that match a pattern."""
     base, pattern = config.path.resolve().parent, str(entry["file"])
-    if not glob.has_magic(pattern):
-        yield _plan_file(config, entry, base / pattern, out)
+    if not glob.has_magic(pattern) or find_address(pattern):
+        yield _plan_file(config, entry, find_path(base, pattern), out)
         return
+    pattern = pattern.replace("\\", "/")  # written on Windows; elsewhere no folder has it in its name
     if "name" in entry:
         raise UsageError(f"{printable(config.path.name)}: {quoted(pattern)}: name is for a single file; leave it out")
     found = sorted(glob.glob(pattern, root_dir=base, recursive=True))
@@ -247,24 +254,27 @@ def _plan_entry(config: BatchConfig, entry: dict[str, Any], out: Path) -> Iterat
             f"{printable(config.path.name)}: no file matches {quoted(pattern)} in {printable(base)}. "
             "Check the path, or remove the session."
         )
-    for file in found:
-        yield _plan_file(config, entry, base / file, out)
+    stems = [Path(file).stem.casefold() for file in found]
+    for file in found:  # files of one name in several folders are known by their folders, too
+        same = len(found) > len(set(stems)) and stems.count(Path(file).stem.casefold()) > 1
+        own = {"name": "-".join(Path(file).with_suffix("").parts)} if same else {}
+        yield _plan_file(config, entry | own, base / file, out)
 
 
 def _plan_file(config: BatchConfig, entry: dict[str, Any], path: Path, out: Path) -> Session:
     """Plan one file; a session file that cannot be read costs its session only."""
     name = str(entry.get("name", path.stem))
     own: dict[str, Any] = {}
-    if path.suffix.lower() == ".toml":
+    if is_session_file(path):
         try:
             path, options = read_session_file(path)
         except NeurofsError as error:
             return Session(name, _place(out, name), RunOptions(), str(error))
         own = given_options(options)
         name = str(entry.get("name", own.get("name", name)))
-    values = _merge(config.defaults, own, entry) | {"file": str(path.resolve()), "name": name}
+    values = _merge(config.defaults, own, entry) | {"file": make_absolute(path), "name": name}
     if "behavior_file" in values:
-        values["behavior_file"] = str((config.path.parent / str(values["behavior_file"])).resolve())
+        values["behavior_file"] = make_absolute(find_path(config.path.parent, str(values["behavior_file"])))
     return Session(name, _place(out, name), make_options(RunOptions, values, printable(config.path.name)))
 
 
@@ -297,7 +307,10 @@ def _check_folders(sessions: Sequence[Session], remedy: str, where: str = "") ->
 def name_folder(name: str) -> str:
     """Return a name as the name of a folder: letters, digits, dots, dashes and underscores.
 
-    >>> name_folder("../m1 day 3"), name_folder("Maus-Übung")
-    ('m1-day-3', 'Maus-Übung')
+    What Windows has another use for gets an underscore.
+
+    >>> name_folder("../m1 day 3"), name_folder("Maus-Übung"), name_folder("aux.1")
+    ('m1-day-3', 'Maus-Übung', '_aux.1')
     """
-    return re.sub(r"[^\w.-]+", "-", name).strip(".-")[:80] or "session"
+    plain = re.sub(r"[^\w.-]+", "-", name).strip(".-")[:80].rstrip(".") or "session"
+    return f"_{plain}" if RESERVED.fullmatch(plain.split(".")[0]) else plain

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from neurofs.comparison.comparison import read
+from neurofs.ground.csv_tables import shield
 from neurofs.ground.files import write_atomically
 from neurofs.running.batch.session import SessionState
 from neurofs.running.run_folders import CLAIMS, make_entry, write_index
@@ -38,4 +39,4 @@ def merge_scores(folders: Sequence[Path]) -> Iterator[str]:
         if number == 0:
             yield f"session,{header}"
         for line in lines:
-            yield f"{folder.name},{line}"
+            yield f"{shield(folder.name)},{line}"

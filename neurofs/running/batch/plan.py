@@ -6,26 +6,9 @@ from typing import Any
 
 from neurofs.running.batch.config import Session
 from neurofs.running.batch.session import Outline, outline_session
+from neurofs.running.pace import FINISH, OVERHEAD, Size, guess_seconds
 from neurofs.running.progress import format_seconds
 from neurofs.running.worker import Failure, Limits, Shared, Worker
-
-REFERENCE_ROWS, REFERENCE_FEATURES = 730, 640
-SELECTOR_SECONDS = {
-    "rgs": 0.9, "sks": 0.75, "all": 0.06, "random": 0.4, "mufasa": 3.0, "kernel-rgs": 5.0, "simba": 1.5, "pairs": 1.0
-}  # fmt: skip
-"""Seconds of a task with so many rows for training and so many features, on one core, decoded by soft kNN; they grow
-with rows² x features."""
-OTHER_SELECTOR = 0.6
-
-JOINT_SECONDS = {"ridge": 0.4, "kalman": 0.3, "kernel-rgs-decoder": 2.5, "kernel-rgs-sparse-decoder": 4.3}
-DECODER_SECONDS = {"auto": 1.4, "average": 1.3, "local-linear": 1.0, "mlp": 1.0, "gradient-boosting": 1.0, "lvq": 1.2}
-OTHER_DECODER, OF_CLASSES = 0.3, 2.5
-"""Seconds of a decoder of all features, and of a further decoder of selected ones, by how much more `auto` takes for
-classes; they grow with rows x features, since most work on no more than some hundred rows at a time."""
-
-OVERHEAD, FINISH = 0.1, 5.0
-"""Seconds of whatever surrounds a task; and a session, which is loaded, tested against chance and reported."""
-
 
 Plan = list[tuple[Session, Outline | Failure]]
 """The sessions, each with its outline or why it has none."""
@@ -44,28 +27,18 @@ def plan_batch(sessions: Iterable[Session], limits: Limits | None = None) -> Pla
 def estimate_seconds(outline: Outline) -> float:
     """Return about how long the missing tasks take on one core.
 
-    A method of which tasks are done takes as long as those; others as on a reference machine, in proportion to
-    rows² x features for the selector and rows x features for its decoders. Measured within a factor of three for the
-    default methods and decoders; searches over sets and --dependency may take far longer than this says.
+    A method of which tasks are done takes as long as those, others as `guess_seconds` says. Searches over sets and
+    --dependency may take far longer than this.
 
     >>> estimate_seconds(Outline(10, seconds={"rgs": 4.0}, finished=True))
     0.0
     """
     if outline.finished:
         return 0.0
-    return FINISH + sum(_estimate_task(outline, task.method) for task, _ in outline.missing)
-
-
-def _estimate_task(outline: Outline, method: str) -> float:
-    """Return the seconds of a task: those of its kind that are done, or in proportion to the reference."""
-    if method in outline.seconds:
-        return outline.seconds[method] + OVERHEAD
-    rows, features = outline.n_train / REFERENCE_ROWS, outline.shape[1] / REFERENCE_FEATURES
-    if method in JOINT_SECONDS:
-        return OVERHEAD + rows * features * JOINT_SECONDS[method]
-    more = [DECODER_SECONDS.get(name, OTHER_DECODER) for name in outline.decoders.get(method, ())]
-    decoding = sum(more) * (OF_CLASSES if outline.of_classes else 1)
-    return OVERHEAD + rows * features * (rows * SELECTOR_SECONDS.get(method, OTHER_SELECTOR) + decoding)
+    size = Size(outline.n_train, outline.shape[1], outline.decoders, outline.of_classes)
+    seconds = {task.method: guess_seconds(size, task.method) for task, _ in outline.missing}
+    seconds |= {method: known + OVERHEAD for method, known in outline.seconds.items()}
+    return FINISH + sum(seconds[task.method] for task, _ in outline.missing)
 
 
 def describe_plan(plan: Plan, n_jobs: int) -> dict[str, Any]:
@@ -97,7 +70,5 @@ def render_plan(plan: dict[str, Any]) -> str:
         lines.append(f"{row['name']:<{width}}  {counts}  {row['problem'] or format_seconds(row['seconds'])}")
     to_do = sum(row["to_do"] for row in plan["sessions"])
     lines.append(f"\n{to_do} tasks to do, about {format_seconds(plan['seconds'])} with {plan['jobs']} at a time")
-    lines.append(
-        "(from tasks that are done, else by rows and features from another machine; slow searches are not in it)"
-    )
+    lines.append("(estimated from finished tasks, or by size where there are none; slow searches may take longer)")
     return "\n".join(lines)

@@ -14,8 +14,9 @@ from pathlib import Path
 from neurofs.comparison.problem import Task, decoders_of, list_tasks, task_key
 from neurofs.ground.config import RunOptions
 from neurofs.ground.errors import InputError
-from neurofs.ground.files import hash_file, make_folder
+from neurofs.ground.files import make_folder
 from neurofs.pipeline import Prepared, prepare
+from neurofs.recordings.readers import hash_input
 from neurofs.recordings.recording import Recording
 from neurofs.recordings.simulate import simulate_session
 from neurofs.recordings.writers import write
@@ -161,7 +162,7 @@ def finish_session(command: str, session: Session) -> None:
 def _session_key(options: RunOptions) -> str:
     """Return a hash of the options, the input and all code: if it is the same, nothing needs to be loaded."""
     files = [Path(file) for file in (options.file, options.behavior_file) if file is not None]
-    parts = [options.model_dump_json(exclude={"file", "behavior_file"}), *map(hash_file, files), _hash_package()]
+    parts = [options.model_dump_json(exclude={"file", "behavior_file"}), *map(hash_input, files), _hash_package()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

@@ -1,0 +1,88 @@
+"""What is decoded, and what should be known of it: known before any task is done."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import xarray as xr
+
+from neurofs.comparison.amount import warn_of_losses
+from neurofs.comparison.places import find_doubts
+from neurofs.comparison.problem import Problem
+from neurofs.comparison.summary import Dropped, Output, SessionFacts
+from neurofs.recordings.checks import find_remarks
+from neurofs.recordings.checks.copies import find_copies
+from neurofs.recordings.checks.target import check_target
+from neurofs.recordings.recording import Recording, Series, find_gaps
+from neurofs.recordings.remarks import Remark
+
+FEW_SAMPLES = 300
+"""Samples below which shifts, of a third of them at most, are too short to be trusted."""
+
+
+def describe_facts(recording: Recording, tensor: xr.Dataset, problem: Problem) -> SessionFacts:
+    """Return what is decoded, with warnings; known before any task is done."""
+    attrs = tensor.attrs
+    outputs = zip(problem.outputs, problem.units, strict=True)
+    facts = SessionFacts(
+        name=recording.name,
+        source=recording.source,
+        source_hash=recording.source_hash,
+        duration=recording.duration,
+        span=recording.span,
+        n_channels=recording.n_channels,
+        n_lags=tensor.sizes["lag"],
+        bin_width=attrs["bin_width"],
+        first_lag=attrs["first_lag"],
+        n_samples=len(problem.samples),
+        n_trials=0 if problem.trials is None else len(np.unique(problem.trials)),
+        n_trials_recorded=attrs["n_trials"],
+        n_gaps=len(find_gaps(recording.observed)),
+        kind=problem.kind,
+        outputs=[Output(name=name, unit=unit) for name, unit in outputs],
+        classes=problem.classes,
+        dropped=Dropped(**{why: attrs[f"dropped_{why}"] for why in Dropped.model_fields}),
+        notes=attrs["notes"],
+        doubts=list(find_doubts(problem)),
+        serious=[],
+        warnings=[],
+    )
+    remarks = [*find_remarks(_keep_decoded(recording, problem.outputs)), *_check_target(tensor, problem)]
+    serious = [remark.text for remark in remarks if remark.serious]
+    plain = [remark.text for remark in remarks if not remark.serious]
+    warnings = [*serious, *warn_of_losses(facts), *plain, *_find_warnings(problem)]
+    return facts.model_copy(update={"serious": serious, "warnings": warnings})
+
+
+def _keep_decoded(recording: Recording, outputs: Sequence[str]) -> Recording:
+    """Return a recording without behavior that is not decoded: what is odd about it does not concern the run."""
+    behavior: dict[str, Series] = {}
+    for name, series in recording.behavior.items():
+        own = [o for o in outputs if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", o)]
+        columns = [c for c in series.columns if any(o.endswith(f":{c}") for o in own)] or series.columns
+        values = series.values[:, [series.columns.index(c) for c in columns]]
+        behavior |= {name: replace(series, values=values, columns=tuple(columns))} if own else {}
+    return replace(recording, behavior=behavior)
+
+
+def _check_target(tensor: xr.Dataset, problem: Problem) -> list[Remark]:
+    """Return what is odd about the target as it is decoded: nearly constant, or copied by a channel."""
+    names = [str(name) for name in tensor["channel"].values]
+    values = np.asarray(tensor["target"].values)
+    copies = [] if problem.classes else list(find_copies(tensor["counts"].values, values, names))
+    return [*check_target(problem.targets, problem.outputs, problem.classes), *copies]
+
+
+def _find_warnings(problem: Problem) -> Iterator[str]:
+    if problem.kind == "shuffled":
+        yield "folds of shuffled bins leak: every score in this run is inflated"
+    for doubt in find_doubts(problem):
+        yield f"{doubt}: R² of single folds, and so its mean, says little; its interval may hold less often than 95 %"
+    if problem.kind == "permuted":
+        yield (
+            "folds of permuted trials or blocks: neighbors in time of a test sample are in the training part, so that "
+            "scores measure interpolation, which slow drift alone can make good; chance is not tested"
+        )
+    if problem.kind in ("trials", "blocks") and len(problem.samples) < FEW_SAMPLES:
+        yield f"only {len(problem.samples)} samples: shifts of the target are short against the movement"

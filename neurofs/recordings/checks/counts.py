@@ -1,0 +1,109 @@
+"""Stored counts that are something else: clipped, cut off, totals, row numbers, sums, lags that were stacked."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from neurofs.ground.errors import quoted
+from neurofs.recordings.readers.variables import listed
+from neurofs.recordings.recording import Recording
+from neurofs.recordings.remarks import Remark, number
+
+MOST = (127, 255, 32767, 65535)
+"""The largest numbers of 8 and 16 bits."""
+
+FEW = 20
+"""Bins, or expected events, below which nothing is concluded."""
+
+MOST_BINS = 20_000
+"""Bins in which channels are compared with each other."""
+
+NARROW = 0.005
+"""Seconds of bins in which the refractory period alone keeps a neuron from firing twice."""
+
+
+def check_counts(r: Recording) -> Iterator[Remark]:
+    """Yield what says that stored counts are not counts of spikes in bins."""
+    if r.counts is None or len(r.counts) < FEW:
+        return
+    names = r.channels["name"].to_numpy()
+    yield from _check_fractions(r.counts)
+    yield from _check_most(r.counts)
+    yield from _check_clipped(r.counts, r.bin_width)
+    rising = np.array([_only_rises(column) for column in r.counts.T])
+    if rising.any():
+        what = "a running total or a row number is no count"
+        yield Remark(f"channel {listed(names[rising], 4)}: counts only rise, bin after bin: {what}", serious=True)
+    same = (r.counts == r.counts[:1]).all(axis=0) & (r.counts[0] > 0)
+    if same.any():
+        what = "a constant of a design matrix?"
+        yield Remark(f"channel {listed(names[same], 4)}: the same count in all bins: {what}", serious=True)
+    yield from _check_sum(r.counts, names)
+    yield from _check_lags(r.counts[:, ~(rising | same)], names[~(rising | same)])
+
+
+def _check_fractions(counts: np.ndarray) -> Iterator[Remark]:
+    if counts.dtype.kind == "f" and (counts != np.rint(counts)).any():
+        yield Remark(
+            "counts are not whole numbers: they were smoothed before they were stored. A filter that looks ahead lets "
+            "lags and folds share spikes, and scores are then too good",
+            serious=True,
+        )
+
+
+def _check_most(counts: np.ndarray) -> Iterator[Remark]:
+    largest = counts.max()
+    n = int((counts == largest).sum())
+    if largest in MOST and n >= 5:
+        yield Remark(
+            f"{n} bins hold exactly {largest:g}, the most that {8 if largest < 256 else 16} bits can: larger counts "
+            "were cut off, or these mark missing bins",
+            serious=True,
+        )
+
+
+def _check_clipped(counts: np.ndarray, width: float) -> Iterator[Remark]:
+    """Find counts of at most 1 where chance alone gives many bins two spikes."""
+    if counts.max() > 1 or width < NARROW:
+        return
+    mean = counts.mean(axis=0)
+    expected = float(len(counts) * (1 - np.exp(-mean) * (1 + mean)).sum())
+    if expected > FEW:
+        yield Remark(
+            f"no bin has more than one spike, though chance alone gives {expected:,.0f} bins of {width:g} s two: "
+            "counts were clipped, or the bins are narrower (milliseconds taken for seconds?)",
+            serious=True,
+        )
+
+
+def _only_rises(column: np.ndarray) -> bool:
+    rises = np.diff(column.astype(np.float64))
+    return bool((rises >= 0).all() and column[-1] - column[0] >= FEW and column[-1] > 3 * np.diff(column).max())
+
+
+def _check_sum(counts: np.ndarray, names: np.ndarray) -> Iterator[Remark]:
+    """Find a channel that is the sum of all others."""
+    if counts.shape[1] < 3:
+        return
+    total = counts.sum(axis=1, dtype=np.float64)
+    for i in np.flatnonzero(2 * counts.sum(axis=0, dtype=np.float64) == total.sum()):
+        if (2 * counts[:, i].astype(np.float64) == total).all() and counts[:, i].any():
+            text = f"channel {quoted(names[i])} is the sum of all others: leave it out with --exclude-channels"
+            yield Remark(text, serious=True)
+
+
+def _check_lags(counts: np.ndarray, names: np.ndarray) -> Iterator[Remark]:
+    """Find channels that are earlier bins of another channel, as in a table to which lags were added."""
+    counts = counts[:MOST_BINS]
+    active = np.flatnonzero((counts != 0).sum(axis=0) >= FEW)
+    if len(active) < 2:
+        return
+    later = {counts[1:, i].tobytes(): i for i in active}
+    pairs = [(i, later[key]) for i in active if (key := counts[:-1, i].tobytes()) in later and later[key] != i]
+    if pairs:
+        past, now = pairs[0]
+        yield Remark(
+            f"{number(len(pairs), 'channel is', 'channels are')} another channel one bin earlier or later, such as "
+            f"{quoted(names[now])} and {quoted(names[past])}: lags are in the table already. Give each channel once",
+            serious=True,
+        )

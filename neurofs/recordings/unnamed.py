@@ -1,0 +1,58 @@
+"""Columns without names: which of them are what a person would decode."""
+
+import numpy as np
+
+from neurofs.ground.errors import printable
+from neurofs.recordings.recording import Series, default_columns
+
+MOST_TOGETHER = 3
+"""Columns without names of their own up to which a series is decoded as a whole."""
+
+ALIKE = 0.2
+"""Median distance of a velocity from the differences of its position, at most, as a share of its median size."""
+
+
+def is_unnamed(series: Series) -> bool:
+    """Whether a series has many columns that have only numbers for names.
+
+    >>> is_unnamed(Series("kin", [0.0], np.zeros((1, 4)))), is_unnamed(Series("kin", [0.0], np.zeros((1, 3))))
+    (True, False)
+    """
+    n_columns = len(series.columns)
+    return n_columns > MOST_TOGETHER and series.columns == default_columns(series.name, n_columns)
+
+
+def find_velocity(series: Series) -> tuple[str, ...]:
+    """Return the columns of the second half that are the velocity of those of the first; none if they are not.
+
+    Medians are compared, so that jumps of the position between trials do not matter, nor does the unit of velocity.
+
+    >>> time = np.arange(100) / 10
+    >>> position = np.column_stack([np.sin(time), np.cos(2 * time)])
+    >>> find_velocity(Series("kin", time, np.hstack([position, np.gradient(position, time, axis=0)])))
+    ('2', '3')
+    >>> find_velocity(Series("kin", time, np.hstack([position, position])))
+    ()
+    """
+    half, odd = divmod(len(series.columns), 2)
+    if odd or len(series.time) < 3:
+        return ()
+    position, velocity = series.values[:, :half], series.values[1:, half:]
+    steps = np.diff(position, axis=0) / np.diff(series.time)[:, None]
+    size, own = _usual_size(velocity), _usual_size(steps)
+    distance = _usual_size(velocity - steps * (size / np.where(own > 0, own, 1.0)))
+    return series.columns[half:] if bool(np.all(distance < ALIKE * size)) else ()
+
+
+def _usual_size(values: np.ndarray) -> np.ndarray:
+    return np.median(np.nan_to_num(np.abs(values)), axis=0)
+
+
+def tell_unnamed(series: Series) -> str:
+    """Say what columns without names seem to be, and how to name those that are to be decoded."""
+    names, half = [printable(f"{series.name}:{c}") for c in series.columns], len(series.columns) // 2
+    velocity = find_velocity(series)
+    if not velocity:
+        return f"{len(names)} columns without names; name those to decode: --target {names[0]}"
+    them, others = ", ".join(velocity), ", ".join(series.columns[:half])
+    return f"columns {them} are the velocity of {others}; to decode the position: --target {','.join(names[:half])}"

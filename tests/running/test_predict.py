@@ -1,0 +1,116 @@
+"""neurofs fit and neurofs predict, as a user calls them."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from click.testing import CliRunner
+from pynwb import NWBHDF5IO
+
+import neurofs
+from neurofs.commands.main import main
+from neurofs.comparison.other_day import score_session
+from neurofs.recordings.simulate import simulate_session
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, [str(a) for a in arguments])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two days and a model of the first."""
+    place = tmp_path_factory.mktemp("days")
+    for day in (1, 2):
+        neurofs.write(simulate_session(12, n_electrodes=2, random_state=day), place / f"day{day}.nwb")
+    (place / "run").mkdir()
+    (place / "run" / "run.toml").write_text("")
+    found = run("fit", place / "day1.nwb", "--target", "hand_velocity", "--decoder", "ridge", "--n-lags", 3, "-j", 1,
+                "--out", place / "model", "-q")  # fmt: skip
+    assert found.exit_code == 0, found.output
+    return place
+
+
+def test_predictions_are_the_same_in_all_formats(folder, tmp_path):
+    found = run("predict", folder / "model", folder / "day2.nwb", "--out", tmp_path, "--format", "csv,netcdf,nwb")
+    assert found.exit_code == 0, found.output
+    expected = neurofs.read_model(folder / "model").predict(neurofs.load(folder / "day2.nwb"))
+    page = (tmp_path / "report.html").read_text()
+    assert "day2" in page
+    assert page.count("<svg") == 1
+    assert "<script" not in page
+    table = pd.read_csv(tmp_path / "day2.csv")
+    for name, ending in {"predicted": "", "low": " low", "high": " high"}.items():
+        columns = table[[f"hand_velocity:x{ending}", f"hand_velocity:y{ending}"]]
+        np.testing.assert_allclose(columns, expected[name])
+    with xr.open_dataset(tmp_path / "day2.nc", engine="h5netcdf") as stored:
+        np.testing.assert_array_equal(stored["predicted"], expected["predicted"])
+        assert stored["unit"].values.tolist() == ["cm/s", "cm/s"]
+    with NWBHDF5IO(tmp_path / "day2.nwb", "r") as io:
+        series = io.read().processing["behavior"]["decoded"]
+        assert type(series).__name__ == "TimeSeries"
+        np.testing.assert_allclose(series.data[:], expected["predicted"], rtol=1e-6)
+        np.testing.assert_allclose(series.timestamps[:], expected["time"] + 0.05)
+        assert series.unit == "cm/s"
+
+
+def test_scores_are_those_of_the_definition(folder):
+    model, day = neurofs.read_model(folder / "model"), neurofs.load(folder / "day2.nwb")
+    found = model.predict(day)
+    score = score_session(model, day, found)
+    tensor = neurofs.build_tensor(day, "hand_velocity", bin_width=0.1, n_lags=3)
+    truth = tensor["target"].sel(time=found["time"]).values
+    r2 = 1 - ((truth - found["predicted"].values) ** 2).sum(axis=0) / ((truth - truth.mean(axis=0)) ** 2).sum(axis=0)
+    np.testing.assert_allclose([one.score.mean for one in score.outputs], r2)
+    assert all(one.score.low < one.score.mean < one.score.high for one in score.outputs)
+    inside = (found["low"].values <= truth) & (truth <= found["high"].values)
+    np.testing.assert_allclose([one.coverage for one in score.outputs], inside.mean(axis=0))
+
+
+def test_a_session_that_fails_does_not_stop_the_others(folder, tmp_path):
+    (tmp_path / "broken.nwb").write_text("nothing")
+    found = run("predict", folder / "model", tmp_path / "broken.nwb", folder / "day2.nwb", "--json")
+    assert found.exit_code == 1
+    sessions = json.loads(found.stdout)["sessions"]
+    assert [bool(one["error"]) for one in sessions] == [True, False]
+    assert sessions[1]["score"]["outputs"][0]["score"]["mean"] is not None
+    alone = run("predict", folder / "model", tmp_path / "broken.nwb")
+    assert alone.exit_code == 2
+    assert len(alone.output.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["fit", "day1.nwb", "--target", "hand_velocity", "--decoder", "magic", "-o", "m"], "no decoder named 'magic'"),
+        (["fit", "day1.nwb", "--target", "hand_velocity", "-o", "model"], "a model is there"),
+        (["fit", "day1.nwb", "--method", "rgs", "-o", "m"], "--method is for the folder of a finished run"),
+        (["fit", "run", "-o", "m"], "no summary.json"),
+        (["fit", "run", "--n-lags", "3", "-o", "m"], "--n-lags has no meaning for a finished run"),
+        (["predict", "day1.nwb", "day2.nwb"], "expected a model folder"),
+        (["predict", "model", "day2.nwb", "--format", "xml"], "--format: expected some of csv, netcdf, nwb"),
+        (["predict", "model", "day1.nwb", "day2.nwb", "-o", "a.csv"], "names one file"),
+        (["predict", "model", "day2.nwb", "--channels", "1a"], "lacks 7 of the 8 channels"),
+        (["predict", "model", "missing.nwb"], "missing.nwb: expected a file"),
+    ],
+)
+def test_wrong_usage_is_one_line(folder, monkeypatch, arguments, line):
+    monkeypatch.chdir(folder)
+    found = run(*arguments)
+    assert found.exit_code == 2, found.output
+    assert line in found.output
+    assert len(found.output.splitlines()) == 1
+    assert not (folder / "m").exists()
+
+
+def test_classes_are_written_by_name(folder, tmp_path):
+    model = neurofs.fit(neurofs.load(folder / "day1.nwb"), "direction", decoder="naive-bayes", n_lags=3, n_splits=3)
+    model.save(tmp_path / "model")
+    found = run("predict", tmp_path / "model", folder / "day1.nwb", "-o", tmp_path / "day1.csv")
+    assert found.exit_code == 0, found.output
+    table = pd.read_csv(tmp_path / "day1.csv", dtype=str)
+    assert set(table["direction"]) <= set(model.head.classes)
+    assert "accuracy" in found.output
+    assert "the model was fitted to this file" in found.output
