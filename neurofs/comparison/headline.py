@@ -158,8 +158,9 @@ def _tell_missed(test: Chance) -> str:
         return f"{name} is decoded with R² below 0, worse than by its mean"
     least = 1 / (1 + test.n_shifts // 2)
     few = ", the least that so few shifts allow" if test.p <= least and least > LEVEL else ""
-    other = "that of other trials" if test.shifted == "trials" else "that of other times"
-    return f"predictions of {name} do not follow it clearly better than {other} (p = {format_p(test.p_corrected)}{few})"
+    other = f"with {name} {'of other trials' if test.shifted == 'trials' else 'at other times'}"
+    p = f"p = {format_p(test.p_corrected)}{few}"
+    return f"predictions of {name} do not agree with it clearly better than {other} ({p})"
 
 
 def _join(names: list[str]) -> str:

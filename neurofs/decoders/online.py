@@ -201,6 +201,13 @@ class Latencies:
         return {"median_ms": self.quantile(0.5), "p99_ms": self.quantile(0.99), "largest_ms": self.largest / 1e6}
 
 
+def time_silence(model: Model, n: int = 50) -> dict[str, float | None]:
+    """Return how long estimates of silent bins take, in milliseconds: the time does not depend on the counts."""
+    decoder = OnlineDecoder(model)
+    n_bins = decoder.n_before + n * decoder.every
+    return time_steps(decoder, np.zeros((n_bins, decoder.n_channels))).summarize()
+
+
 def time_steps(decoder: OnlineDecoder, bins: np.ndarray) -> Latencies:
     """Decode bins (bins, channels) one after the other, and return how long each estimate took."""
     times = Latencies()

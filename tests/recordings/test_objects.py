@@ -164,6 +164,44 @@ def test_counts_of_pandas_and_gaps(session):
         load(counts.set_index(pd.date_range("2026-01-01", periods=5)))
 
 
+def test_rates_in_a_table_are_found_out(session):
+    rates = pd.DataFrame(np.random.default_rng(0).poisson(1, size=(90, 2)) * 20, index=np.arange(90) * 0.05)
+    found = load(rates)
+    assert found.n_spikes == rates.to_numpy().sum() // 20
+    assert any("multiples of 20" in note for note in found.notes) or found.remarks
+    assert load(rates, counts_unit="count").n_spikes == rates.to_numpy().sum()
+    with pytest.raises(InputError, match="'counts': expected"):
+        load(rates * 0.37)
+
+
+def test_netcdf(session, tmp_path):
+    v, n = session.behavior["velocity"], len(session.trials)
+    spikes = [(t, name) for t, name in zip(session.spikes, session.channels["name"], strict=True)]
+    times, labels = np.concatenate([t for t, _ in spikes]), np.concatenate([[name] * len(t) for t, name in spikes])
+    dataset = xr.Dataset(
+        {
+            "spike_times": ("spike", times),
+            "spike_channel": ("spike", labels),
+            "velocity": (("sample", "axis"), v.values),
+            "trial_start": ("trial", session.trials["start"]),
+            "trial_stop": ("trial", session.trials["stop"]),
+            "side": ("trial", session.trials["side"].to_numpy(dtype=str)),
+        },
+        {"sample": v.time, "axis": ["x", "y"]},
+    )
+    dataset.to_netcdf(tmp_path / "day1.nc", engine="h5netcdf")
+    found = load(tmp_path / "day1.nc")
+    assert (found.name, found.source, len(found.trials)) == ("day1", "day1.nc", n)
+    assert found.source_hash == hashlib.sha256((tmp_path / "day1.nc").read_bytes()).hexdigest()
+    assert all(np.array_equal(a, b) for a, b in zip(found.spikes, session.spikes, strict=True))
+    assert build_tensor(found, "side")["counts"].values.sum() == session.n_spikes
+    assert len(load(tmp_path / "day1.nc", trials=False).trials) == 0
+    for content in (b"CDF\x01" + bytes(100), (tmp_path / "day1.nc").read_bytes()[:3000]):
+        (tmp_path / "bad.nc").write_bytes(content)
+        with pytest.raises(InputError, match=r"^bad\.nc: "):
+            load(tmp_path / "bad.nc")
+
+
 def test_what_cannot_be_loaded_gives_one_line(session, tmp_path):
     si = pytest.importorskip("spikeinterface.core")
     pynwb = pytest.importorskip("pynwb")

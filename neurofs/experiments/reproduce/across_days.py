@@ -48,7 +48,7 @@ STANDS, LEARNS = "stands still", "goes on learning"
 
 def run(repetitions: int = 10, seed: int = 0, jobs: int = 1, progress: Progress = None) -> pd.DataFrame:
     """Decode later days of so many arrays of each kind: one row per day, decoder and what was done."""
-    arrays = [(kind, 1000 * seed + r) for r in range(repetitions) for kind in KINDS]
+    arrays = [(kind, 1000 * (seed + 1) + r) for r in range(repetitions) for kind in KINDS]
     rows: dict[Any, list[dict[str, Any]]] = {}
     for done, (array, found) in enumerate(make_executor(jobs).run(_analyze, None, arrays), 1):
         if isinstance(found, Failure):

@@ -80,6 +80,13 @@ TABLE = (
     Format((".npz",), "NumPy archive", "npz", "counts or spike times, behavior, trials", "chewie_20131003_m1.npz"),
     Format((".h5", ".hdf5"), "HDF5", "hdf5", "the same, in data sets of any layout"),
     Format(
+        (".nc",),
+        "netCDF 4",
+        "netcdf",
+        "`counts` on time and channel, or `spike_times` and `spike_channel`; behavior; `trial_start` and `trial_stop`",
+        limits="not netCDF 3",
+    ),
+    Format(
         (".csv",),
         "CSV",
         "csv_pairs",

@@ -4,7 +4,8 @@
 
 `units` is what holds the spikes: a TsGroup of pynapple, a sorting of SpikeInterface, a Segment or Block of Neo, an
 NWBFile that pynwb has opened, a DataFrame with the columns `time` and `channel`, a mapping of names to spike times; or
-counts per bin: a DataFrame whose index, or a DataArray or Dataset of xarray whose `time`, says when each bin begins.
+counts per bin: a DataFrame whose index (or column `time`), or a DataArray or Dataset of xarray whose `time`, says when
+each bin begins.
 `observed`, pairs of start and stop or an IntervalSet, says when spikes were recorded, where the object does not know.
 What a Segment, an NWBFile or a Dataset hold beside the spikes is behavior and trials without being named. Libraries
 are never imported here: an object that is given has been imported already.
@@ -20,12 +21,14 @@ import pandas as pd
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError, UsageError
 from neurofs.recordings.readers.object_series import as_intervals, as_series, as_trials, find_library, find_time
+from neurofs.recordings.readers.rates import as_counts
 from neurofs.recordings.readers.spike_lists import split_by_channel
-from neurofs.recordings.readers.variables import find_kept, listed, split_words
+from neurofs.recordings.readers.variables import Variables, find_kept, listed, split_words
 from neurofs.recordings.recording import TICK, Recording
 
 OPTIONS = split_words(
-    "name trials channels exclude_channels from_time to_time where sort_spikes circular unsorted behavior_file"
+    "name trials channels exclude_channels from_time to_time where sort_spikes circular unsorted behavior_file "
+    "counts_unit"
 )
 Content = dict[str, Any]
 """Arguments of a Recording."""
@@ -203,7 +206,9 @@ def _read_nwb_file(source: Any, options: LoadOptions) -> Content:
 def _read_frame(source: Any, options: LoadOptions) -> Content:
     """Read a line per spike (columns time and channel), or a line per bin and a column per channel."""
     if not {"time", "channel"} <= set(source.columns):
-        return _bins(find_time(source, "counts"), source.to_numpy(), [str(name) for name in source.columns])
+        table = source.drop(columns="time", errors="ignore")
+        names = [str(name) for name in table.columns]
+        return _bins(find_time(source, "counts"), table.to_numpy(), names, options)
     labels = source["channel"]
     index, names = pd.factorize(labels, sort=True)
     if (index < 0).any():
@@ -228,7 +233,9 @@ def _read_counts(source: Any, options: LoadOptions) -> Content:
     counts = source.transpose("time", ...)
     other = counts.dims[1]
     names = [str(name) for name in counts[other].values] if other in counts.coords else None
-    content = _bins(find_time(counts, "counts"), counts.values, names or [str(i) for i in range(counts.shape[1])])
+    content = _bins(
+        find_time(counts, "counts"), counts.values, names or [str(i) for i in range(counts.shape[1])], options
+    )
     for key, column in counts.coords.items():
         if column.dims == (other,) and key != other:
             content["channels"][str(key)] = column.values
@@ -245,24 +252,38 @@ def _read_dataset(source: Any, options: LoadOptions) -> Content:
     else:
         remedy = "Name the counts so, or give the DataArray that holds them."
         raise InputError("Dataset", "counts, or spike_times and spike_channel", listed(source.data_vars), remedy)
+    of_trials = source["trial_start"].dims if "trial_start" in source and "trial_stop" in source else None
+    if of_trials is not None and options.trials:
+        columns = {str(n): x.values for n, x in source.variables.items() if x.dims == of_trials}
+        names = {"trial_start": "start", "trial_stop": "stop"}
+        content["trials"] = as_trials(pd.DataFrame({names.get(n, n): x for n, x in columns.items()}))
     taken = ("counts", "spike_times", "spike_channel")
-    behavior = {str(name): item for name, item in source.data_vars.items() if name not in taken and _is_behavior(item)}
-    return content | {
-        "behavior": {name: as_series(name, item, name in options.circular) for name, item in behavior.items()}
-    }
+    others = {str(n): x for n, x in source.data_vars.items() if n not in taken and x.dims != of_trials}
+    behavior = {n: as_series(n, x, n in options.circular) for n, x in others.items() if _is_behavior(x)}
+    return content | {"behavior": behavior}
 
 
 def _is_behavior(item: Any) -> bool:
     return 1 <= item.ndim <= 2 and item.dims[0] in item.coords and item.dtype.kind in "iuf"
 
 
-def _bins(time: np.ndarray, counts: Any, names: list[str]) -> Content:
-    """Return counts on regular bins that begin at these times."""
+def _bins(time: np.ndarray, counts: Any, names: list[str], options: LoadOptions) -> Content:
+    """Return counts on regular bins that begin at these times; rates are turned into counts, or refused."""
     values = np.asarray(counts)
     steps = np.diff(time)
     if not len(steps) or not np.allclose(steps, steps[0], rtol=0, atol=1e-6 * max(abs(steps[0]), 1e-3)):
         found = "one bin" if not len(steps) else f"from {steps.min():g} to {steps.max():g} s apart"
         raise InputError("counts", "regular bins in seconds", found, "Reindex them, with every bin in its place.")
+    if values.dtype.kind not in "biuf":
+        raise InputError("counts", "numbers", f"{values.dtype}", "Leave out columns that are no channels.")
     width = round(float(time[-1] - time[0]) / (len(time) - 1), 9)
-    table = pd.DataFrame({"name": names})
-    return {"counts": values, "bin_width": width, "start": float(time[0]), "channels": table}
+    v = Variables({"counts": values}, LoadOptions(counts_unit=options.counts_unit))
+    whole = as_counts(v, "counts", values, width)
+    about = {"notes": v.notes, "remarks": v.remarks}
+    return {
+        "counts": whole,
+        "bin_width": width,
+        "start": float(time[0]),
+        "channels": pd.DataFrame({"name": names}),
+        **about,
+    }
