@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from neurofs.commands.help import Command
+from neurofs.commands.options import OptionsCommand, read_given
 from neurofs.commands.output import current_output
 from neurofs.ground.errors import UsageError, printable
 
@@ -50,12 +50,13 @@ def _list_schema(as_json: bool) -> Any:
     return Summary.model_json_schema()
 
 
-def _list_targets(file: Path | None, as_json: bool) -> Any:
+def _list_targets(file: Path | None, given: dict[str, Any], as_json: bool) -> Any:
     from neurofs.features.target_names import describe_targets
+    from neurofs.ground.config import LoadOptions, make_options
     from neurofs.recordings.demo import demo_path
     from neurofs.recordings.readers import load
 
-    records = describe_targets(load(file or demo_path()))
+    records = describe_targets(load(file or demo_path(), make_options(LoadOptions, given)))
     if as_json:
         return records
     shown = [{key: printable(value, 120) for key, value in record.items()} for record in records]
@@ -72,13 +73,14 @@ LISTS = {
 """What can be listed: each function returns a text, or what is printed as JSON."""
 
 
-@click.command("list", cls=Command)
+@click.command("list", cls=OptionsCommand)
 @click.argument("what", type=click.Choice([*LISTS, "targets"]))
 @click.argument("file", required=False, type=click.Path(path_type=Path))
-def list_command(what: str, file: Path | None) -> None:
+def list_command(what: str, file: Path | None, **given: Any) -> None:
     """Print what there is to choose from, with what each one is; or the JSON schema of summary.json.
 
-    FILE is for targets alone: what can be decoded in a recording or session file, the demo by default.
+    FILE, with the options of its layout, is for targets alone: what can be decoded in a recording or session file,
+    the demo by default.
 
     With --quiet, only the names are printed.
 
@@ -86,13 +88,15 @@ def list_command(what: str, file: Path | None) -> None:
     Examples:
       neurofs list selectors
       neurofs list targets session.nwb
+      neurofs list targets counts.mat --counts spikes --counts-bin-width 0.05
       neurofs list formats --json
     """
     output = current_output()
-    if file is not None and what != "targets":
-        raise UsageError(f"list {what} takes no file; only list targets does")
+    options = read_given(given)
+    if what != "targets" and (file is not None or options):
+        raise UsageError(f"list {what} takes no file and no options of one; only list targets does")
     plainly = output.as_json or output.quiet
-    found = _list_targets(file, plainly) if what == "targets" else LISTS[what](plainly)
+    found = _list_targets(file, options, plainly) if what == "targets" else LISTS[what](plainly)
     plain = found if isinstance(found, str) else json.dumps(found, indent=2)
     output.show(lambda: found, lambda: plain, _list_names(found))
 

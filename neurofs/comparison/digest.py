@@ -88,7 +88,7 @@ def summarize(
         few_channels=_describe_few_channels(weights, digest, chance),
         chance=chance,
         coverage=describe_coverage(predictions),
-        confusion=_count_confusion(problem, predictions, methods[0].method),
+        confusion=_count_confusion(problem, predictions, digest.main),
         channels=channels,
         dependency=dependency,
         provenance=provenance,

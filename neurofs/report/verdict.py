@@ -24,11 +24,11 @@ LINEAR = ("ridge", "kalman")
 def describe_run(session: SessionFacts) -> str:
     """Return one line about the session and the target."""
     outputs = ", ".join(name_output(output) for output in session.outputs)
-    trials = f"{session.n_trials} trials, " if session.n_trials else ""
+    trials = f"{session.n_trials:,} trials, " if session.n_trials else ""
     lags = f"{count_of(session.n_lags, 'lag')} of {1000 * session.bin_width:g} ms"
     edges = tell_edges(session)
     return (
-        f"{session.n_channels} channels × {lags}; {trials}{session.n_samples:,} samples in "
+        f"{session.n_channels:,} channels × {lags}; {trials}{session.n_samples:,} samples in "
         f"{session.duration:.0f} s{f'; {edges}' if edges else ''}. Target: {outputs}."
     )
 

@@ -83,6 +83,13 @@ def test_decode_comes_first():
     assert text.partition("Commands:")[2].split()[0] == "decode"
 
 
+@pytest.mark.parametrize("name", main.commands)
+def test_every_option_is_in_the_words_of_the_project(name):
+    text = " ".join((HOME / readme).read_text(encoding="utf-8") for readme in READMES)
+    known = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*[a-z]", text)) | {"--help", "--help-all"}
+    assert [option.opts for option in options_of(name) if not known & set(option.opts)] == []
+
+
 @pytest.mark.parametrize("readme", READMES)
 def test_every_option_in_the_words_of_the_project_exists(readme):
     known = {word for name in main.commands for o in options_of(name) for word in (*o.opts, *o.secondary_opts)}

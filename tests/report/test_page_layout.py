@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from comparisons import HOSTILE, make_comparison
 
+from neurofs.comparison.summary import Estimate
 from neurofs.ground.errors import printable
 from neurofs.report.index import IndexEntry
 from neurofs.report.page import render, render_index
@@ -117,6 +119,76 @@ def test_edge_cases_render_without_overlaps(case, open_page, tmp_path):
     path = write_page(make_comparison(**EDGES[case]), tmp_path)
     check_layout(open_page(path))
     check_layout(open_page(path, width=400))
+
+
+def make_angle():
+    """A run on an angle, whose error is also told in degrees."""
+    comparison = make_comparison(outputs=("cos(ry)", "sin(ry)"), trials=False)
+    degrees = Estimate(mean=8.5, low=6.0, high=11.1)
+    methods = [method.model_copy(update={"in_field": degrees}) for method in comparison.summary.methods]
+    return replace(comparison, summary=comparison.summary.model_copy(update={"methods": methods}))
+
+
+KINDS = {
+    "classes": lambda: make_comparison(classes=tuple("01234567"), outputs=("direction",)),
+    "an angle": make_angle,
+    "kernel RGS": lambda: make_comparison(baselines=("ridge", "kernel-rgs-decoder"), sd=True),
+    "1,000 channels": lambda: make_comparison(n_channels=1000, n_lags=6),
+}
+"""Pages of all kinds of runs; that of the demo, and the index, are below."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pages_of_every_kind_are_sound(kind, open_page, tmp_path):
+    path = write_page(KINDS[kind](), tmp_path)
+    for width, scheme in ((1280, "light"), (400, "dark")):
+        page = open_page(path, width, scheme)
+        page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        check_layout(page)
+        assert find_violations(page) == []
+    first = page.locator(".number .value").all_text_contents()
+    assert ("8.5" in first) == (kind == "an angle")
+
+
+def test_the_index_of_a_failed_batch_is_sound(open_page, tmp_path):
+    reason = "day3.nwb: expected an HDF5 file; found a file that ends early. Fetch it again."
+    entries = [
+        IndexEntry(f"day{i}", "done", href=f"day{i}/report.html", comparison=make_comparison(seed=i)) for i in (1, 2)
+    ]
+    path = tmp_path / "index.html"
+    path.write_text(render_index([*entries, IndexEntry("day3", "failed", reason)]), encoding="utf-8")
+    for width, scheme in ((1280, "light"), (400, "dark")):
+        page = open_page(path, width, scheme)
+        assert reason in page.locator("#sessions-table tbody tr").first.inner_text()
+        check_layout(page)
+        assert find_violations(page) == []
+
+
+# How much there is to read
+
+
+WORDS = """() => {
+  document.querySelectorAll("details").forEach((d) => d.open = true);
+  const other = "table, svg, .formula, pre:not(.prose), option, .skip, script, style";
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  let n = 0;
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    if (node.parentElement.closest(other) || !node.parentElement.checkVisibility()) continue;
+    n += node.textContent.split(/\\s+/).filter((word) => /\\p{L}/u.test(word)).length;
+  }
+  return n;
+}"""
+"""Words of prose with all folds open: whatever is no table, drawing, formula or code."""
+
+
+def test_the_report_of_the_demo_is_short(demo_run, open_page):
+    page = open_page(demo_run / "report.html")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    assert page.evaluate("document.documentElement.scrollHeight") <= 8 * 800
+    assert page.evaluate("document.querySelector('#figure-best svg').getBoundingClientRect().bottom") <= 800
+    assert page.evaluate("document.querySelector('.verdict li').getBoundingClientRect().bottom") <= 800
+    assert (demo_run / "report.html").stat().st_size <= 1e6
+    assert page.evaluate(WORDS) <= 1450, "the usual run, with more methods to name, has at most 50 more"
 
 
 # Hostile names

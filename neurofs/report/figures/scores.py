@@ -386,7 +386,7 @@ def draw_confusion(comparison: Comparison) -> Picture | None:
     if not confusion or not confusion.counts:
         return None
     classes = [printable(c) for c in confusion.classes]
-    side = min(9.0, 2.2 + 0.42 * len(classes))
+    side = min(9.0, 1.8 + 0.32 * len(classes))
     draw = partial(_plot_confusion, counts=np.array(confusion.counts), classes=classes)
     rows = [(c, *row) for c, row in zip(classes, confusion.counts, strict=True)]
     numbers = Table("Test samples by true (row) and decoded (column) class", ("true", *classes), rows)

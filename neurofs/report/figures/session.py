@@ -98,7 +98,8 @@ def _choose_paths(traces: Traces) -> list[tuple[str, np.ndarray]]:
 def path_labels(traces: Traces) -> list[str]:
     """Return short axis labels of the plane, with units."""
     units = [u.removesuffix("/s") if traces.is_velocity else u for u in traces.units]
-    names = [name.split(":")[-1] for name in traces.outputs]
+    columns = [name.split(":")[-1] for name in traces.outputs]
+    names = [name if column.isdigit() else column for name, column in zip(traces.outputs, columns, strict=True)]
     return [printable(f"{n[:14]} ({u})" if u else n[:14]) for n, u in zip(names, units, strict=True)]
 
 

@@ -267,7 +267,7 @@
       views.forEach((view) => {
         view.shades = null;
         const what = view.kind === "weights" ? `Weights of ${view.selector.label}` : `${view.selector.label}: best ${n}`;
-        view.title.textContent = what;
+        view.title.textContent = what + (view.hold.scrollWidth > view.hold.clientWidth + 1 ? " (scroll for more)" : "");
         view.canvas.setAttribute("aria-label", `${what}; arrow keys move from cell to cell`);
         draw(view);
         if (view.cell >= 0) readout.textContent = describe(view.selector, view.cell);

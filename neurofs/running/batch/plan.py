@@ -70,7 +70,5 @@ def render_plan(plan: dict[str, Any]) -> str:
         lines.append(f"{row['name']:<{width}}  {counts}  {row['problem'] or format_seconds(row['seconds'])}")
     to_do = sum(row["to_do"] for row in plan["sessions"])
     lines.append(f"\n{to_do} tasks to do, about {format_seconds(plan['seconds'])} with {plan['jobs']} at a time")
-    lines.append(
-        "(from tasks that are done, else by rows and features from another machine; slow searches are not in it)"
-    )
+    lines.append("(estimated from finished tasks, or by size where there are none; slow searches may take longer)")
     return "\n".join(lines)
