@@ -14,6 +14,8 @@ from neurofs.commands.output import current_output
 
 @click.command("bench", cls=Command)
 @click.argument("names", nargs=-1)
+@click.option("--largest", is_flag=True, help="Scale: 1,000 channels × 20 lags × 72,000 bins.")
+@click.option("--dask", is_flag=True, help="Scale: also on Dask clusters of one and of two workers.")
 @click.option("--league", is_flag=True, help="Decode the recordings of ../shared/data with every decoder.")
 @click.option("--recording", "recordings", multiple=True, callback=read_list, help="League: only these recordings.")
 @click.option("--row", "rows", multiple=True, callback=read_list, help="League: only these decoders.")
@@ -21,6 +23,8 @@ from neurofs.commands.output import current_output
 @jobs_option
 def bench_command(
     names: tuple[str, ...],
+    largest: bool,
+    dask: bool,
     league: bool,
     recordings: tuple[str, ...],
     rows: tuple[str, ...],
@@ -29,20 +33,25 @@ def bench_command(
 ) -> None:
     """Measure speed and memory against the peers, as ratios in one run.
 
-    NAMES: data, loops, selectors, decode, batch, stream; all by default. --jobs is for the league, where times of
-    folds are of the processor, but suffer somewhat if all cores are busy.
+    NAMES: data, loops, selectors, decode, batch, stream, and scale (a session of 384 channels and 30 min, from the
+    file to the report); all but scale by default. --jobs is for the league, where times of folds are of the
+    processor, but suffer somewhat if all cores are busy.
 
     \b
     Examples:
       neurofs bench data
+      neurofs bench scale --dask
       neurofs bench --league --recording chewie --jobs 1
     """
     if league:
         _run_league(recordings, rows, jobs, out)
         return
-    from neurofs.experiments.bench import BENCHES, measure
+    from neurofs.experiments.bench import BY_DEFAULT, measure
 
-    _show_rows(row for name in names or BENCHES for row in measure(name))
+    if (largest or dask) and names != ("scale",):
+        raise click.UsageError("--largest and --dask are for neurofs bench scale")
+    options = {"largest": largest, "dask": dask} if names == ("scale",) else {}
+    _show_rows(row for name in names or BY_DEFAULT for row in measure(name, **options))
 
 
 def _show_rows(rows: Iterable[Any]) -> None:

@@ -58,6 +58,8 @@ def fit_command(
       neurofs fit day1.nwb --target hand_velocity --selector rgs --decoder knn --out models/small
     """
     from neurofs.decoders.model_folder import check_place
+    from neurofs.decoders.online import time_silence
+    from neurofs.recordings.checks import find_remarks
     from neurofs.running.executors import make_executor
     from neurofs.running.fitting import fit_run, fit_sessions, load_sessions
     from neurofs.running.progress import open_progress
@@ -72,9 +74,13 @@ def fit_command(
         raise UsageError("--method is for the folder of a finished run; say --decoder and --selector")
     else:
         options = [choose_options(session, values) for session in sessions]
+        recordings = load_sessions(options)
+        for recording in recordings:
+            for remark in filter(lambda one: one.serious, find_remarks(recording)):
+                output.tell(f"warning: {printable(recording.name)}: {remark.text}")
         with open_progress(None, printable(out.name), output.quiet, output.verbose) as view:
             model = fit_sessions(
-                load_sessions(options),
+                recordings,
                 options,
                 decoder,
                 selector,
@@ -84,7 +90,8 @@ def fit_command(
             )
     model.save(out, overwrite)
     head = model.head.model_dump(mode="json", by_alias=True, exclude={"decoders", "arrays", "seal"})
-    output.show(lambda: {"model": str(out), **head}, lambda: _render(model.head, out), out)
+    latency = time_silence(model)
+    output.show(lambda: {"model": str(out), "latency": latency, **head}, lambda: _render(model.head, latency, out), out)
 
 
 def _check_run(sessions: tuple[Path, ...], values: dict[str, Any], decoder: str, selector: str | None) -> None:
@@ -96,8 +103,9 @@ def _check_run(sessions: tuple[Path, ...], values: dict[str, Any], decoder: str,
         raise UsageError(f"--{odd} has no meaning for a finished run, which has its settings; leave it out")
 
 
-def _render(head: Any, out: Path) -> str:
+def _render(head: Any, latency: dict[str, Any], out: Path) -> str:
     """Return what was fitted for people."""
     from neurofs.comparison.fitting import describe_model
 
-    return f"{describe_model(head)}\n\nmodel: {out}"
+    took = f"  bin by bin, an estimate takes {latency['median_ms']:.2g} ms here (median)"
+    return f"{describe_model(head)}\n{took}\n\nmodel: {out}"

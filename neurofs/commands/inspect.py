@@ -6,15 +6,16 @@ from typing import Any
 
 import click
 
-from neurofs.commands.options import OptionsCommand, out_option, read_given
+from neurofs.commands.options import OptionsCommand, jobs_option, out_option, read_given
 from neurofs.commands.output import current_output
 
 
 @click.command("inspect", cls=OptionsCommand)
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @out_option("Of a folder: the pipeline file that is written.")
+@jobs_option
 @click.option("--pattern", default="**/*", help="Of a folder: which files are looked at, such as 'day*/*.nwb'.")
-def inspect_command(file: Path | None, out: Path | None, pattern: str, **given: Any) -> None:
+def inspect_command(file: Path | None, out: Path | None, jobs: int | None, pattern: str, **given: Any) -> None:
     """Print what is in FILE, what is wrong with it, and which options decode it.
 
     FILE is a recording (.nwb, .mat, .npz, .h5, .csv, or an acquisition format) or a session file (.toml).
@@ -40,7 +41,7 @@ def inspect_command(file: Path | None, out: Path | None, pattern: str, **given: 
 
     path, options = file or demo_path(), make_options(LoadOptions, read_given(given))
     if path.is_dir() and find_format(path) is None:
-        _show_folder(path, options, pattern, out)
+        _show_folder(path, options, pattern, out, jobs)
         return
     if out is not None:
         raise UsageError("--out is for a folder of sessions")
@@ -55,19 +56,21 @@ def inspect_command(file: Path | None, out: Path | None, pattern: str, **given: 
         sys.exit(2)
 
 
-def _show_folder(folder: Path, options: Any, pattern: str, out: Path | None) -> None:
+def _show_folder(folder: Path, options: Any, pattern: str, out: Path | None, jobs: int | None) -> None:
     """Print one line about each session of a folder, and print or write the pipeline that decodes them."""
     from neurofs.ground.errors import InputError, printable
     from neurofs.ground.files import prepare_place, write_atomically
     from neurofs.recordings.folder import PIPELINE, inspect_folder, render_folder, write_pipeline
+    from neurofs.running.executors import make_executor
     from neurofs.running.progress import open_progress
+    from neurofs.running.worker import Limits
 
     output, place = current_output(), out or folder / PIPELINE
     if out is not None and out.exists():
         raise InputError(out, "the name of a new file", "a file that exists", "Choose another with --out.")
     prepare_place(out)
     with open_progress(None, printable(folder.name), output.quiet, output.verbose) as view:
-        report = inspect_folder(folder, options, pattern, view.count_tasks)
+        report = inspect_folder(folder, options, pattern, make_executor(jobs, Limits()).run, view.count_tasks)
     pipeline = write_pipeline(report, place)
     if out is not None:
         write_atomically(out, pipeline)

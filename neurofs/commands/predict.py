@@ -41,9 +41,10 @@ def predict_command(
     """Decode each SESSION with a MODEL that neurofs fit made, with 95 % intervals.
 
     Bins are those of the model, channels are matched by name. Where a session has the target of the model, the score
-    is printed, one line per session. Times are the starts of bins; in NWB files, which have a TimeSeries in
-    processing/behavior, their middles. On a later day, --adapt matches rate and spread of each channel to those of
-    training, and trusts channels less that are lost or no longer go together with the others as they did.
+    is printed, one line per session, and a folder also gets a short report.html. Times are the starts of bins; in NWB
+    files, which have a TimeSeries in processing/behavior, their middles. On a later day, --adapt matches rate and
+    spread of each channel to those of training, and trusts channels less that are lost or no longer go together with
+    the others as they did; it takes it that behavior is alike on both days, and does harm where it is not.
 
     \b
     Examples:
@@ -55,7 +56,7 @@ def predict_command(
     from neurofs.decoders.model_folder import read_model
     from neurofs.ground.config import LoadOptions, make_options
     from neurofs.recordings.readers import load
-    from neurofs.running.predicting import SUFFIXES, list_places, predict_sessions, render_predictions
+    from neurofs.running.predicting import SUFFIXES, list_places, predict_sessions, render_predictions, write_page
 
     for kind in formats:
         if kind not in SUFFIXES:
@@ -69,6 +70,8 @@ def predict_command(
             raise UsageError(one.error)
         found.append(one)
     place = "" if out is None else f"\n\npredictions: {out}"
+    if out is not None and out.is_dir():
+        place += f"\nreport: {write_page(found, fitted, out / 'report.html')}"
     current_output().show(
         lambda: {"model": str(model), "method": fitted.head.method, "sessions": [one.to_dict() for one in found]},
         lambda: render_predictions(found, fitted) + place,

@@ -117,10 +117,10 @@ def _compare_with_rival(summary: Findings, rival: Number) -> str:
         return f"{name[0].upper()}{name[1:]}, cannot be compared: there is only one fold."
     n = len(summary.tests_by_method)
     p = f"p = {format_p(test.p_holm)}" + (f", corrected for {n} comparisons" if n > 1 else "")
+    told = f"difference {format_estimate(test.difference)}, {p}"
     if test.p_holm > LEVEL:
-        return f"It is level with {name}: the folds do not tell them apart ({p})."
-    ahead = (test.difference.mean or 0.0) > 0
-    return f"It is {'ahead of' if ahead else 'behind'} {name} by {format_number(abs(test.difference.mean or 0))} ({p})."
+        return f"It is level with {name}: the folds do not tell them apart ({told})."
+    return f"It is {'ahead of' if (test.difference.mean or 0.0) > 0 else 'behind'} {name} ({told})."
 
 
 def judge_chance(tests: Sequence[Chance]) -> str:
@@ -158,8 +158,9 @@ def _tell_missed(test: Chance) -> str:
         return f"{name} is decoded with R² below 0, worse than by its mean"
     least = 1 / (1 + test.n_shifts // 2)
     few = ", the least that so few shifts allow" if test.p <= least and least > LEVEL else ""
-    other = "that of other trials" if test.shifted == "trials" else "that of other times"
-    return f"predictions of {name} do not follow it clearly better than {other} (p = {format_p(test.p_corrected)}{few})"
+    other = f"with {name} {'of other trials' if test.shifted == 'trials' else 'at other times'}"
+    p = f"p = {format_p(test.p_corrected)}{few}"
+    return f"predictions of {name} do not agree with it clearly better than {other} ({p})"
 
 
 def _join(names: list[str]) -> str:

@@ -8,6 +8,9 @@ with mean m and standard deviation s in training, m₁ and s₁ on the new day: 
 How far the channel is trusted is r, from 0 to 1. It is 0 for one that is missing or fell silent, and lower where its
 correlations with all other channels are not what they were in training: the unit that it hears has another tuning, or
 is another unit. How much two halves of the training data agree tells what to expect where nothing has changed.
+
+All of this takes it that behavior is alike on both days. Where it is not, rates differ because the target does, and to
+match them does harm (`neurofs/decoders/NOTES.md` has an example, and what was tried against it).
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import numpy as np
 MOST_GAIN = 3.0  # spreads are matched up to this ratio
 SILENT = 0.1  # of the rate in training, below which a channel is taken to be lost
 EXPECTED = 0.3  # agreement of two halves below which nothing can be said of a channel
-FULL, NONE = 0.7, 0.2  # share of the expected agreement at which a channel is wholly trusted, and not at all
+FULL, NONE = 0.5, 0.0  # share of the expected agreement at which a channel is wholly trusted, and not at all
 
 
 @dataclass(frozen=True, eq=False)

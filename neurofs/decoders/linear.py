@@ -11,6 +11,8 @@ from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, TunedDecoder, 
 from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
 
+BLOCK = 4096  # rows that are unfolded at a time
+
 
 @dataclass(frozen=True, eq=False)
 class Bend:
@@ -63,16 +65,16 @@ class Ridge(TunedDecoder):
     ridge: float | str = "auto"
 
     def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
-        chosen, X = self._choose(rehearsals), weigh(train, weights)
-        linear = _ridge(_normal_equations(X, targets), **chosen)
-        return Part(weights, self._finish(linear, X, targets), chosen)
+        chosen = self._choose(rehearsals)
+        linear = _ridge(_normal_equations(train, weights, targets), **chosen)
+        return Part(weights, self._finish(linear, train, weights, targets), chosen)
 
     def _prepare(self, t: Rehearsal) -> Predict:
-        equations = _normal_equations(weigh(t.train, t.weights), t.targets)
+        equations = _normal_equations(t.train, t.weights, t.targets)
         queries = weigh(t.queries, t.weights)
         return lambda ridge: _ridge(equations, ridge)(queries)
 
-    def _finish(self, linear: Linear, X: np.ndarray, targets: np.ndarray) -> Linear:
+    def _finish(self, linear: Linear, train: Samples, weights: Any, targets: np.ndarray) -> Linear:
         """Return the model to use; a child may add to it."""
         return linear
 
@@ -80,18 +82,28 @@ class Ridge(TunedDecoder):
         return part.model(weigh(queries, part.weights))
 
 
-def _normal_equations(X: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return the means of features and targets, the Gram matrix of the features, their products with targets."""
-    center, offset = X.mean(axis=0, dtype=np.float64), targets.mean(axis=0)
-    centered = X.astype(np.float64) - center
-    return center, offset, centered.T @ centered, centered.T @ targets
+def _normal_equations(train: Samples, weights: Any, targets: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return the means of features and targets, the Gram matrix of the features, their products with targets.
+
+    Windows are unfolded some rows at a time, so that the memory does not grow with them.
+    """
+    blocks = [slice(first, first + BLOCK) for first in range(0, len(train), BLOCK)]
+    center = sum(weigh(train[rows], weights).sum(axis=0, dtype=np.float64) for rows in blocks) / len(train)
+    gram, products = np.zeros((center.size, center.size)), np.zeros((center.size, targets.shape[1]))
+    for rows in blocks:
+        centered = weigh(train[rows], weights) - center
+        gram += centered.T @ centered
+        products += centered.T @ targets[rows]
+    return center, targets.mean(axis=0), gram, products
 
 
 def _ridge(equations: tuple[np.ndarray, ...], ridge: float) -> Linear:
     """Solve the normal equations with a ridge."""
     center, offset, gram, products = equations
     strength = ridge * max(float(np.trace(gram)) / len(gram), np.finfo(float).tiny)
-    return Linear(center, offset, solve(gram + strength * np.eye(len(gram)), products, assume_a="pos"))
+    matrix = gram.copy()
+    matrix[np.diag_indices_from(matrix)] += strength
+    return Linear(center, offset, solve(matrix, products, assume_a="pos"))
 
 
 class WienerCascade(Ridge):
@@ -108,8 +120,8 @@ class WienerCascade(Ridge):
 
     name, label, citation, color = "wiener-cascade", "Wiener cascade", WORKS["pohlmeyer2007"], ""
 
-    def _finish(self, linear: Linear, X: np.ndarray, targets: np.ndarray) -> Linear:
-        fitted = linear(X)
+    def _finish(self, linear: Linear, train: Samples, weights: Any, targets: np.ndarray) -> Linear:
+        fitted = linear(weigh(train, weights))
         bends = [_cubic(fitted[:, o], targets[:, o]) for o in range(targets.shape[1])]
         return Linear(linear.center, linear.offset, linear.coefficients, bends)
 

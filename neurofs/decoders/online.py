@@ -111,8 +111,7 @@ class OnlineDecoder:
         self.bin += 1
         self.counted.bins += 1
         self._append(np.asarray(counts, np.float32))
-        behind = max(self.n_lags, 1 - self.first_lag)
-        if self._age < behind or (self.bin + self.first_lag) % self.every:
+        if self._age <= self.n_before or (self.bin + self.first_lag) % self.every:
             return None, None
         start = (self._end - self.n_lags) * self.n_channels
         window = Samples(
@@ -157,6 +156,11 @@ class OnlineDecoder:
         return estimate, deviation
 
     @property
+    def n_before(self) -> int:
+        """Bins that must have come before the first estimate."""
+        return max(self.n_lags - 1, -self.first_lag)
+
+    @property
     def target_bin(self) -> int:
         """Number of the bin whose target the last estimate is of."""
         return self.bin + self.first_lag
@@ -195,6 +199,13 @@ class Latencies:
         if not self.counts.any():
             return {"median_ms": None, "p99_ms": None, "largest_ms": None}
         return {"median_ms": self.quantile(0.5), "p99_ms": self.quantile(0.99), "largest_ms": self.largest / 1e6}
+
+
+def time_silence(model: Model, n: int = 50) -> dict[str, float | None]:
+    """Return how long estimates of silent bins take, in milliseconds: the time does not depend on the counts."""
+    decoder = OnlineDecoder(model)
+    n_bins = decoder.n_before + n * decoder.every
+    return time_steps(decoder, np.zeros((n_bins, decoder.n_channels))).summarize()
 
 
 def time_steps(decoder: OnlineDecoder, bins: np.ndarray) -> Latencies:

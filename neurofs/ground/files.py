@@ -1,11 +1,33 @@
-"""Files: written whole or not at all, folders made, half-written parts removed, contents hashed."""
+"""Files: written whole or not at all, folders made, half-written parts removed, contents hashed; addresses."""
 
 import hashlib
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from neurofs.ground.errors import InputError
+
+ADDRESS = re.compile(r"(https?|s3):/{1,2}(?=[^/])", re.IGNORECASE)
+"""How addresses of files elsewhere begin; as a path, one of two slashes is gone."""
+
+
+def find_address(source: str | Path) -> str | None:
+    """Return the address of a file elsewhere, None for a path on this machine.
+
+    >>> find_address("s3://bucket/day 1.nwb"), find_address(Path("https://host/a.nwb")), find_address("a.nwb")
+    ('s3://bucket/day 1.nwb', 'https://host/a.nwb', None)
+    """
+    text = source.as_posix() if isinstance(source, Path) else source
+    if text.startswith("dandi:"):
+        return text
+    found = ADDRESS.match(text)
+    return f"{found[1].lower()}://{text[found.end() :]}" if found else None
+
+
+def make_absolute(source: str | Path) -> str:
+    """Return an absolute path, or an address as it is."""
+    return find_address(source) or str(Path(source).resolve())
 
 
 def make_folder(folder: str | Path) -> Path:
@@ -57,7 +79,8 @@ def hash_file(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def hash_files(paths: Iterable[Path]) -> str:
-    """Return the SHA-256 of the names and contents of several files, in order of their names."""
-    lines = sorted(f"{path.name} {hash_file(path)}\n" for path in paths)
+def hash_files(paths: Iterable[Path], folder: Path | None = None) -> str:
+    """Return the SHA-256 of the names (in `folder`, their paths) and contents of several files, in order of these."""
+    names = {path: path.relative_to(folder).as_posix() if folder else path.name for path in paths}
+    lines = sorted(f"{name} {hash_file(path)}\n" for path, name in names.items())
     return hashlib.sha256("".join(lines).encode()).hexdigest()

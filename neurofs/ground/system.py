@@ -6,6 +6,8 @@ from typing import Any
 
 import psutil
 
+from neurofs.ground.files import find_address
+
 
 def _find_resource() -> Any:
     """Return the module that knows what a process uses, which Windows does not have; None there."""
@@ -67,8 +69,12 @@ def find_start(pid: int) -> float | None:
 def find_path(folder: Path, name: str) -> Path:
     r"""Return the path that a file in `folder` names, also if it was written on Windows, with ``\`` between folders.
 
+    An address of a file elsewhere stays one.
+
     >>> find_path(Path("lab"), "day1\\m1.nwb").as_posix(), find_path(Path("lab"), "day1/m1.nwb").as_posix()
     ('lab/day1/m1.nwb', 'lab/day1/m1.nwb')
     """
+    if find_address(name) is not None:
+        return Path(name)
     path = folder / name
     return path if "\\" not in name or path.exists() else folder / PureWindowsPath(name).as_posix()

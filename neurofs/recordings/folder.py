@@ -6,7 +6,7 @@ tables of behavior and trials beside spikes, run folders, models and hidden file
 
 import glob
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,30 +23,43 @@ PIPELINE = "sessions.toml"
 OURS = ("run.toml", "model.json")
 """Files by which a folder that neurofs wrote is known: it holds no sessions."""
 
-Count = Callable[[int, int], None]
+Run = Callable[[Callable[[Any, Any], Any], Any, Sequence[Any]], Iterable[tuple[Any, Any]]]
+"""Yields each item with what a function makes of it, or with the `reason` of a failure: see `running.executors`."""
 
 
 def inspect_folder(
-    folder: Path, options: LoadOptions | None = None, pattern: str = "**/*", count: Count | None = None
+    folder: Path,
+    options: LoadOptions | None = None,
+    pattern: str = "**/*",
+    run: Run | None = None,
+    count: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """Return one plain record of each session in a folder, and the text of a pipeline file for `neurofs batch`.
+    """Return one plain record of each session in a folder.
 
-    `count` is told how many sessions are done, of how many.
+    `run` does the work, in processes of their own if a file may crash a library; `count` is told how many sessions are
+    done, of how many.
     """
     options = options or LoadOptions()
     paths = find_sessions(folder, pattern)
     if not paths:
         remedy = "Name another folder, or another --pattern."
         raise InputError(folder, "sessions of a known kind", f"none that match {quoted(pattern)}", remedy)
-    sessions = []
-    for i, path in enumerate(paths):
-        (count or _count_nothing)(i, len(paths))
-        sessions.append(_describe(path, folder, options))
-    return {"folder": str(folder), "sessions": sessions}
+    found = {}
+    for path, record in (run or _run_here)(describe_session, (folder, options), paths):
+        failed = {"file": _name(path, folder), "readable": False, "error": getattr(record, "reason", None)}
+        found[path] = failed if failed["error"] else record
+        if count is not None:
+            count(len(found), len(paths))
+    return {"folder": str(folder), "sessions": [found[path] for path in paths]}
 
 
-def _count_nothing(done: int, total: int) -> None:
-    pass
+def _run_here(function: Callable[[Any, Any], Any], shared: Any, items: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    for item in items:
+        yield item, function(shared, item)
+
+
+def _name(path: Path, folder: Path) -> str:
+    return path.relative_to(folder).as_posix()
 
 
 def find_sessions(folder: Path, pattern: str = "**/*") -> list[Path]:
@@ -71,9 +84,10 @@ def _find_data(path: Path) -> Path | None:
         return path  # a session file with a mistake: what is wrong stands in its line
 
 
-def _describe(path: Path, folder: Path, options: LoadOptions) -> dict[str, Any]:
-    """Return what is known of one session, or why it cannot be read."""
-    record: dict[str, Any] = {"file": path.relative_to(folder).as_posix()}
+def describe_session(shared: tuple[Path, LoadOptions], path: Path) -> dict[str, Any]:
+    """Return what is known of one session of a folder that is read with some options, or why it cannot be read."""
+    folder, options = shared
+    record: dict[str, Any] = {"file": _name(path, folder)}
     try:
         report = inspect_file(path, options)
     except NeurofsError as error:
@@ -216,7 +230,7 @@ def _make_row(session: dict[str, Any]) -> tuple[str, ...]:
     target = (session["settings"] or {}).get("target", ())
     kind = "spikes" if session["kind"] == "spike times" else session["kind"].removeprefix("counts in ")
     remarks = [
-        f"{len(session[key])} {word}" for key, word in (("serious", "serious"), ("warnings", "more")) if session[key]
+        f"{len(session[key])} {word}" for key, word in (("serious", "serious"), ("warnings", "minor")) if session[key]
     ]
     own = "none" if session["settings"] is None else "its own"
     numbers = (str(session["n_channels"]), f"{session['minutes']:.1f}", str(session["n_trials"]))

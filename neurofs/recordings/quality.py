@@ -14,6 +14,7 @@ import pandas as pd
 
 from neurofs.ground.config import LoadOptions, given_options, join_names, render_toml
 from neurofs.ground.errors import printable
+from neurofs.ground.files import find_address
 from neurofs.recordings.checks import find_remarks
 from neurofs.recordings.checks.channels import find_duplicates
 from neurofs.recordings.readers import load
@@ -41,11 +42,12 @@ def inspect_file(path: str | Path, options: LoadOptions | None = None) -> dict[s
         recording = load(path, options)
     except InvalidRecording as error:
         recording, problems = error.draft, [str(defect) for defect in error.defects]
-    report = {"file": str(path), **describe(recording), "problems": problems}
+    path = find_address(path) or str(path)
+    report = {"file": path, **describe(recording), "problems": problems}
     remarks = find_remarks(recording) if not problems else []
     report["serious"] = [remark.text for remark in remarks if remark.serious]
     report["warnings"] = [remark.text for remark in remarks if not remark.serious]
-    report["decode"] = suggest(recording, str(path), options or LoadOptions()) if not problems else None
+    report["decode"] = suggest(recording, path, options or LoadOptions()) if not problems else None
     return report
 
 
@@ -162,7 +164,7 @@ def suggest(recording: Recording, path: str, options: LoadOptions) -> dict[str, 
     words = ["neurofs", "decode", path]
     for key, value in (given | settings).items():
         words += _as_option(key, value)
-    session_file = render_toml({"file": Path(path).name} | given | settings)
+    session_file = render_toml({"file": find_address(path) or Path(path).name} | given | settings)
     return {"options": settings, "command": shlex.join(words), "session_file": session_file}
 
 

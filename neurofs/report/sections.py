@@ -400,5 +400,6 @@ def _provenance(comparison: Comparison) -> Block:
         "what": "provenance",
         "facts": Table("How these numbers came about", ("what", "value"), facts),
         "repeat": "neurofs decode run.toml --out again",
+        "use": "neurofs fit . --out model",
         "toml": render_toml(given_options(comparison.config)),
     }

@@ -2,7 +2,8 @@
 
 A Dask worker does not do a task itself but lets a child process do it (`running.worker`), so that limits and
 crashes are what they are elsewhere, and every task runs on one thread. What the tasks of a session share is sent
-to the workers once; if the last worker that had it is lost, it is sent again, and so are the tasks that were lost
+to one worker, from which the others get it as they need it (to send it to all at once may wait forever for a worker
+that died meanwhile); if the last worker that had it is lost, it is sent again, and so are the tasks that were lost
 with it.
 """
 
@@ -77,7 +78,7 @@ class Dask(Executor):
         if job.shared.key not in self._sent:
             if len(self._sent) == N_SENT:
                 self._sent.pop(next(iter(self._sent)))
-            self._sent[job.shared.key] = self.client.scatter(job.shared.packed, broadcast=True, hash=False)
+            self._sent[job.shared.key] = self.client.scatter(job.shared.packed, hash=False)
         sent = self._sent[job.shared.key]
         return self.client.submit(call_in_child, function, job.shared.key, sent, job.item, self.limits, pure=False)
 

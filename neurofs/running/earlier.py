@@ -7,6 +7,7 @@ from typing import Any
 
 from neurofs.ground.config import RunOptions, TensorOptions, make_options, read_toml
 from neurofs.ground.errors import NeurofsError, UsageError, printable
+from neurofs.ground.files import make_absolute
 from neurofs.recordings.readers import hash_input
 
 NO_MATTER = ("name", "allow_leakage")
@@ -57,7 +58,7 @@ def _show(value: Any) -> str:
 
 def _is_same_file(folder: Path, old: str | None, new: str | None) -> bool:
     """Tell whether two paths lead to one file, or to the same content."""
-    if old is None or new is None or Path(old).resolve() == Path(new).resolve():
+    if old is None or new is None or make_absolute(old) == make_absolute(new):
         return old == new or None not in (old, new)
     known = _read_hash(folder) or (hash_input(Path(old)) if Path(old).exists() else None)
     return known is not None and Path(new).exists() and hash_input(Path(new)) == known

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +34,12 @@ class Prediction:
     score: SessionScore | None
     notes: list[str]
     error: str = ""
+    found: xr.Dataset | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
-        plain = asdict(self) | {"files": [str(path) for path in self.files]}
+        plain = asdict(replace(self, found=None)) | {"files": [str(path) for path in self.files]}
+        del plain["found"]
         if self.score is not None:
             plain["score"] |= {"mean": dict(self.score.mean)}
             plain["score"]["outputs"] = [asdict(one) | {"score": dict(one.score)} for one in self.score.outputs]
@@ -89,7 +91,8 @@ def _predict_one(
     hashes = {session.sha256 for session in model.head.sessions if session.sha256}
     if score is not None and recording.source_hash in hashes:
         found.attrs["notes"] = [*found.attrs["notes"], "the model was fitted to this file, or to a part of it"]
-    return Prediction(recording.name, found.sizes["time"], list(files), score, list(found.attrs["notes"]))
+    notes = list(found.attrs["notes"])
+    return Prediction(recording.name, found.sizes["time"], list(files), score, notes, found=found)
 
 
 def tabulate(found: xr.Dataset) -> pd.DataFrame:
@@ -151,6 +154,21 @@ def render_predictions(found: Sequence[Prediction], model: Model) -> str:
     for one in found:
         lines += [f"  {printable(one.session):{width}}  {_tell(one)}", *(f"    {note}" for note in one.notes)]
     return "\n".join(lines)
+
+
+def write_page(found: Sequence[Prediction], model: Model, path: Path) -> Path:
+    """Write a short page with the scores and a minute of each session."""
+    from neurofs.report.prediction_page import render_page  # loads what draws
+
+    names = [output.name for output in model.head.outputs]
+    rows = [["session", "samples", *names, "notes"]]
+    for one in found:
+        scores = {} if one.score is None else {s.output: format_estimate(s.score) for s in one.score.outputs}
+        notes = one.error or "; ".join(one.notes)
+        rows.append([one.session, f"{one.n_samples:,}", *(scores.get(name, "") for name in names), notes])
+    lines = [line.strip() for line in render_predictions([], model).splitlines()]
+    days = [(one.session, one.found) for one in found if one.found is not None]
+    return write_atomically(path, render_page("Decoded sessions", lines, rows, days))
 
 
 def _own_score(output: Any) -> Any:

@@ -20,9 +20,10 @@ from neurofs.comparison.provenance import describe_provenance
 from neurofs.comparison.store import TaskResult, TaskStore
 from neurofs.ground.config import RunOptions, given_options, make_options, read_session_file
 from neurofs.ground.errors import InputError, TaskFailed
-from neurofs.ground.files import remove_parts
+from neurofs.ground.files import make_absolute, remove_parts
 from neurofs.pipeline import Prepared, finish, prepare
 from neurofs.recordings.demo import demo_path
+from neurofs.recordings.readers import is_session_file
 from neurofs.recordings.window import explain_window
 from neurofs.running.earlier import check_settings
 from neurofs.running.events import write_log
@@ -43,17 +44,17 @@ Say = Callable[[str], None]
 def choose_options(path: Path | None, values: dict[str, Any]) -> RunOptions:
     """Return the options of a recording, a session file or a run.toml, overruled by `values`; None is the demo."""
     if "behavior_file" in values:
-        values = values | {"behavior_file": str(Path(values["behavior_file"]).resolve())}
+        values = values | {"behavior_file": make_absolute(values["behavior_file"])}
     if path is None:
         return make_options(RunOptions, {"target": "hand_velocity", **values, "file": str(demo_path())})
-    if path.suffix.lower() != ".toml":
-        return make_options(RunOptions, {**values, "file": str(path.resolve())})
+    if not is_session_file(path):
+        return make_options(RunOptions, {**values, "file": make_absolute(path)})
     if not path.is_file():
         raise InputError(path, "a session file", "no such file", "Check the path.")
     data, options = read_session_file(path)
     if options.behavior_file is not None:
-        values = {"behavior_file": str(Path(options.behavior_file).resolve())} | values
-    return make_options(RunOptions, given_options(options) | values | {"file": str(data.resolve())})
+        values = {"behavior_file": make_absolute(options.behavior_file)} | values
+    return make_options(RunOptions, given_options(options) | values | {"file": make_absolute(data)})
 
 
 def decode(

@@ -158,7 +158,9 @@ def test_words_about_chance_follow_the_tests():
     assert "target at other times (p ≤ 0.01)" in judge_chance([good])
     assert "targets of other trials" in judge_chance([make_test(shifted="trials")])
     some = judge_chance([good, bad])
-    assert some.startswith("x is decoded beyond chance (p ≤ 0.01); predictions of y do not follow it")
+    assert some.startswith(
+        "x is decoded beyond chance (p ≤ 0.01); predictions of y do not agree with it clearly better"
+    )
     assert some.endswith("do not read anything into weights for it.")
     assert judge_chance([bad]).startswith("This may be chance: predictions of y")
     assert "R² below 0" in judge_chance([make_test(beyond=False)])

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from comparisons import make_comparison
 from traps import TRAPS, npz
 
+from neurofs.commands.main import main
 from neurofs.comparison.facts import describe_facts
 from neurofs.ground.config import RunOptions
 from neurofs.pipeline import prepare
@@ -58,3 +60,11 @@ def test_the_report_shows_it_in_its_verdict():
     verdict = judge(summary.model_copy(update={"session": session}))
     shown = [(v["kind"], v["title"], v["text"]) for v in verdict][-2:]
     assert shown == [("fail", "Probably wrong.", "sorted"), ("warn", "Warning.", "short")]
+
+
+def test_fit_says_it_too(tmp_path):
+    path = next(trap for trap in TRAPS if trap.name == "sorted-by-condition").make(tmp_path)
+    options = ["--target", "hand_velocity", "--decoder", "ridge", "--no-cross-validate", "--n-lags", "3"]
+    done = CliRunner().invoke(main, ["fit", str(path), *options, "--out", str(tmp_path / "model"), "--jobs", "1"])
+    assert done.exit_code == 0, done.output
+    assert done.stderr.startswith("warning: session: trials are sorted by 'direction'")

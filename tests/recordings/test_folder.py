@@ -16,6 +16,7 @@ from neurofs.recordings.folder import find_sessions, inspect_folder, write_pipel
 from neurofs.recordings.recording import Recording, Series
 from neurofs.recordings.writers import write
 from neurofs.running.batch.config import plan_sessions, read_batch_file
+from neurofs.running.worker import Failure
 
 
 def write_session(path: Path, seed: int = 0, **fields) -> Path:
@@ -104,6 +105,19 @@ def test_the_command_writes_a_pipeline_once(lab):
     again = CliRunner().invoke(main, run)
     assert again.exit_code == 2
     assert "a file that exists" in again.stdout
+
+
+def test_a_file_that_crashes_a_library_costs_one_line(lab):
+    """Its process dies; whoever runs the others says why."""
+
+    def run(function, shared, items):
+        for item in items:
+            died = Failure("its process died (SIGSEGV)") if item.name == "b.nwb" else None
+            yield item, died or function(shared, item)
+
+    sessions = {session["file"]: session for session in inspect_folder(lab, pattern="day1/*", run=run)["sessions"]}
+    assert sessions["day1/b.nwb"]["error"] == "its process died (SIGSEGV)"
+    assert sessions["day1/a.nwb"]["readable"]
 
 
 @pytest.mark.parametrize(("pattern", "code"), [("**/*", 1), ("bad.mat", 2), ("day1/*", 0), ("none*", 2)])

@@ -55,8 +55,7 @@ def test_signals_events_and_epochs(monkeypatch, tmp_path):
         neo.Epoch([100, 500] * pq.ms, durations=[200, 300] * pq.ms, labels=["left", "right"], name="trials")
     )
     segment.events.append(neo.Event([0.15, 0.6] * pq.s, labels=["go", "go"], name="go"))
-    neo_files._load_parts(segment)
-    monkeypatch.setattr(neo_files, "_read_segments", lambda path, notes: [segment])
+    monkeypatch.setattr(neo_files, "_read_segments", lambda path, notes: [neo_files._load_parts(segment)])
     path = tmp_path / "a.plx"
     path.write_bytes(b"x")
     recording = load(path)

@@ -114,13 +114,14 @@ FILES = {
 }
 """How each is read without neurofs, and how many channels and spikes it has."""
 
-OPTIONS = {
-    "phy": {"sampling_rate": 30000},
-    "blackrock/file_spec_3_0.nev": {"unsorted": True},
-    "blackrock/l101210-001.nev": {"unsorted": True},
-    "spike2/File_spike2_1.smr": {"unsorted": True},
+SORTED = {
+    "blackrock/file_spec_3_0.nev": (3, 108),
+    "blackrock/l101210-001.nev": (122, 5_248),
+    "spike2/File_spike2_1.smr": (14, 225),
 }
-"""What must be said to get every spike."""
+"""Of those that have unsorted spikes beside sorted ones: what is left by default."""
+
+OPTIONS = {"phy": {"sampling_rate": 30000}} | {name: {"unsorted": True} for name in SORTED}
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -155,9 +156,9 @@ def check_tensor(path, tmp_path, expected, options):
 
 @pytest.mark.parametrize("name", FILES)
 def test_inspect_of_a_real_file(formats, name):
-    options = ["--unsorted"] * OPTIONS.get(name, {}).get("unsorted", False)
-    options += ["--sampling-rate", "30000"] if name == "phy" else []
-    found = CliRunner().invoke(main, ["inspect", str(formats / name), "--json", *options])
+    rate = ["--sampling-rate", "30000"] if name == "phy" else []
+    unsorted = ["--unsorted"] if name in SORTED else []
+    found = CliRunner().invoke(main, ["inspect", str(formats / name), "--json", *rate, *unsorted])
     assert found.exit_code == 0, found.output
     assert json.loads(found.stdout)["channels"]["n_spikes"] == FILES[name][2]
     assert found.stderr == ""
@@ -173,6 +174,14 @@ def test_no_real_file_is_forgotten(formats):
     files = {f.relative_to(formats).as_posix() for f in formats.rglob("*") if f.is_file() and f.suffix != ".md"}
     known = {name for name in files if name.startswith("phy/")} | set(FILES) | {"neuralynx/Events.nev"}
     assert files == known - {"phy"}
+
+
+@pytest.mark.parametrize("name", SORTED)
+def test_unsorted_spikes_beside_sorted_ones_are_left_out(formats, name):
+    recording = load(formats / name)
+    assert (recording.n_channels, recording.n_spikes) == SORTED[name]
+    sorted_ones = [len(t) for key, t in FILES[name][0](formats / name).items() if str(key)[-2:] not in ("#0", "55")]
+    assert name.endswith(".smr") or (len(sorted_ones), sum(sorted_ones)) == SORTED[name]
 
 
 def test_what_phy_knows_of_clusters(formats):

@@ -30,6 +30,6 @@ def test_tasks_that_are_done_tell_better():
 
 
 def test_it_is_said_how_it_was_made():
-    assert "from tasks that are done, else by rows and features" in render_plan(
+    assert "estimated from finished tasks, or by size where there are none" in render_plan(
         {"sessions": [], "seconds": 3.0, "jobs": 2}
     )

@@ -37,6 +37,10 @@ def test_predictions_are_the_same_in_all_formats(folder, tmp_path):
     found = run("predict", folder / "model", folder / "day2.nwb", "--out", tmp_path, "--format", "csv,netcdf,nwb")
     assert found.exit_code == 0, found.output
     expected = neurofs.read_model(folder / "model").predict(neurofs.load(folder / "day2.nwb"))
+    page = (tmp_path / "report.html").read_text()
+    assert "day2" in page
+    assert page.count("<svg") == 1
+    assert "<script" not in page
     table = pd.read_csv(tmp_path / "day2.csv")
     for name, ending in {"predicted": "", "low": " low", "high": " high"}.items():
         columns = table[[f"hand_velocity:x{ending}", f"hand_velocity:y{ending}"]]

@@ -15,7 +15,10 @@ NEARLY_ALL = 0.95
 MARKED = 3
 """Samples with the same value, far from all others, that are taken for a mark."""
 
-TURNS = {2 * np.pi: "radians", 360.0: "degrees", 1.0: "turns"}
+FAR, FAR_OF_FEW = 0.25, 10.0
+"""How far a mark is from all others, in units of their range; the second where there are few different values."""
+
+TURNS = {2 * np.pi: "radians", 360.0: "degrees"}
 PIXELS = ("pixel", "pixels", "px")
 
 
@@ -99,13 +102,12 @@ def find_mark(numbers: np.ndarray, counts: np.ndarray) -> float | None:
     """
     if len(numbers) < 3:
         return None
+    far = FAR if len(numbers) > 20 else FAR_OF_FEW
     for end, rest in ((0, numbers[1:]), (-1, numbers[:-1])):
-        gap = abs(numbers[end] - rest[end])
-        round_or_nil = numbers[end] == np.rint(numbers[end])
-        if round_or_nil and counts[end] >= MARKED and gap > 0.25 * np.ptp(rest) and len(numbers) > 20:
+        gap, whole = abs(numbers[end] - rest[end]), numbers[end] == np.rint(numbers[end])
+        if whole and counts[end] >= MARKED and gap > far * np.ptp(rest) > 0:
             return float(numbers[end])
-    few = len(numbers) <= 20 and counts[0] >= MARKED and abs(numbers[0] - numbers[1]) > 10 * np.ptp(numbers[1:])
-    return float(numbers[0]) if few and np.ptp(numbers[1:]) > 0 else None
+    return None
 
 
 def find_turn(values: np.ndarray) -> str:
@@ -117,7 +119,7 @@ def find_turn(values: np.ndarray) -> str:
     """
     extent, steps = float(np.ptp(values)), np.diff(values)
     for turn, unit in TURNS.items():
-        if 0.97 * turn < extent <= 1.001 * turn and unit != "turns":
+        if 0.97 * turn < extent <= 1.001 * turn:
             jumps = np.abs(steps) > 0.8 * turn
             middle = (np.abs(steps) > 0.3 * turn) & ~jumps
             if jumps.sum() >= 2 and middle.sum() < 0.2 * jumps.sum() and jumps.mean() < 0.2:

@@ -86,15 +86,15 @@ def _check_intervals(spikes: Sequence[np.ndarray], names: np.ndarray) -> Iterato
             continue
         intervals = np.diff(times)
         n_same, n_short = int((intervals <= 0).sum()), int((intervals < REFRACTORY).sum())
-        n_twice += n_same
         if n_same > 0.01 * len(times):
             twice.append(name)
+            n_twice += n_same
         elif n_short > MANY_SHORT * len(times):
             fast.append(name)
     if twice:
         which = f"{number(len(twice), 'channel', 'channels')} ({listed(twice, 4)})"
         text = f"{number(n_twice, 'spike', 'spikes')} of {which} are stored twice, at the same time"
-        yield Remark(f"{text}: counts there are too high", serious=True)
+        yield Remark(f"{text}: counts there are too high", serious=n_twice > 0.05 * sum(map(len, spikes)))
     if fast:
         which = number(len(fast), "channel has", "channels have")
         text = f"{which} more than {MANY_SHORT:.0%} of intervals below 1 ms ({listed(fast, 4)})"

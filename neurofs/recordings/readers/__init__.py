@@ -12,9 +12,16 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
-from neurofs.ground.config import LoadOptions, given_options, make_options, read_session_file, select_options
+from neurofs.ground.config import (
+    LoadOptions,
+    given_options,
+    make_options,
+    read_session_file,
+    refuse_options,
+    select_options,
+)
 from neurofs.ground.errors import MAX_MESSAGE, InputError, UsageError, printable
-from neurofs.ground.files import hash_file, hash_files
+from neurofs.ground.files import find_address, hash_file, hash_files
 from neurofs.ground.plugins import BROKEN, find_plugins, name_package
 from neurofs.recordings.choose import choose_part, without_part
 from neurofs.recordings.readers.behavior_files import add_behavior, leave_to_behavior_file
@@ -28,32 +35,43 @@ PLUGINS = "neurofs.readers"
 Reader = Callable[[Path, LoadOptions], Recording]
 
 
-def load(path: str | Path, options: LoadOptions | None = None, **keys: Any) -> Recording:
-    """Return the recording in a data file, or in the one that a session file (`*.toml`) describes.
+def load(source: Any, options: LoadOptions | None = None, **keys: Any) -> Recording:
+    """Return the recording in a file or folder, in what a session file (`*.toml`) describes, or in an object.
 
     Parameters
     ----------
-    path : str or Path
+    source : str, Path or object
+        Objects are those of pynapple, SpikeInterface, Neo, pynwb, pandas and xarray (`readers.objects`).
     options : LoadOptions, optional
         Where things are in the file, where it does not tell by itself, and which part of the session is used.
     **keys
-        The same as keywords, e.g. ``counts_bin_width=0.05``; they win over `options` and the session file.
+        The same as keywords, e.g. ``counts_bin_width=0.05``; they win over `options` and the session file. With an
+        object, `behavior` is a mapping of names to objects, `trials` a table, `observed` pairs of start and stop.
 
     Raises
     ------
     InputError
         One line that begins with the name of the file.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> spikes = pd.DataFrame({"time": [0.1, 0.2, 0.9], "channel": ["a", "b", "a"]})
+    >>> load(spikes, behavior={"speed": pd.Series([1.0, 2.0], index=[0.0, 0.5])}).rates.round(2)
+    array([2.5 , 1.25])
     """
-    path = find_folder(Path(path))
-    _check_exists(path)
+    if not isinstance(source, str | Path):
+        return _load_object(source, options, keys)
     values = {} if options is None else given_options(options)
-    if path.suffix.lower() == ".toml":
-        path, session = read_session_file(path)
-        path = find_folder(path)
+    if is_session_file(source):
+        _check_exists(Path(source))
+        source, session = read_session_file(source)
         values = given_options(select_options(LoadOptions, session)) | values
-        _check_exists(path)
+    path, address = find_folder(Path(source)), find_address(source)
     options = make_options(LoadOptions, values | keys, printable(path.name))
-    read = _find_reader(path)
+    if address is None:
+        _check_exists(path)
+    read = _find_reader(path) if address is None else _read_remote
     try:
         recording = read(path, leave_to_behavior_file(without_part(options)))
     except InvalidRecording as error:
@@ -62,6 +80,33 @@ def load(path: str | Path, options: LoadOptions | None = None, **keys: Any) -> R
         raise _within(error, path) from None
     if not recording.source_hash:
         recording = recording.with_source(path.name, hash_file(path))
+    if options.behavior_file is not None:
+        recording = _join(recording, Path(options.behavior_file), without_part(options))
+    return choose_part(recording, options)
+
+
+def is_session_file(source: str | Path) -> bool:
+    """Tell whether a source is a session file, which names the data."""
+    return str(source).lower().endswith(".toml") and find_address(source) is None
+
+
+def _read_remote(path: Path, options: LoadOptions) -> Recording:
+    from neurofs.recordings.readers import remote
+
+    return remote.read(str(find_address(path)), options)
+
+
+def _load_object(source: Any, options: LoadOptions | None, keys: dict[str, Any]) -> Recording:
+    from neurofs.recordings.readers.objects import OPTIONS, read_object
+
+    others = {name: keys.pop(name, None) for name in ("behavior", "observed")}
+    others["trials"] = (
+        keys.pop("trials") if not isinstance(keys.get("trials", True), bool | str | list | tuple) else None
+    )
+    values = {} if options is None else given_options(options)
+    options = make_options(LoadOptions, values | keys, "load")
+    refuse_options(options, OPTIONS, "objects in memory")
+    recording = read_object(source, without_part(options), **others)
     if options.behavior_file is not None:
         recording = _join(recording, Path(options.behavior_file), without_part(options))
     return choose_part(recording, options)
@@ -92,10 +137,15 @@ def list_formats() -> list[Format]:
 
 
 def hash_input(path: Path) -> str:
-    """Return the hash of a file, or of the files of a folder that are read."""
+    """Return the hash of a file, or of the files of a folder that are read; elsewhere, of its size and version."""
+    address = find_address(path)
+    if address is not None:
+        from neurofs.recordings.readers import remote
+
+        return remote.hash_remote(address)
     path = find_folder(path)
     known = find_format(path)
-    return hash_files(_import_reader(known).list_files(path)) if known and known.is_folder else hash_file(path)
+    return hash_files(_import_reader(known).list_files(path), path) if known and known.is_folder else hash_file(path)
 
 
 def _within(error: InputError, path: Path) -> InputError:

@@ -19,12 +19,13 @@ class Format(NamedTuple):
     limits: str = ""
     package: str = "neurofs"
     is_folder: bool = False
+    is_address: bool = False
 
     @property
     def place(self) -> str:
         """How its files are known, in a few words.
 
-        >>> TABLE[3].place
+        >>> TABLE[5].place
         '.h5, .hdf5'
         """
         return ("folder with " if self.is_folder else "") + ", ".join(self.files)
@@ -46,8 +47,27 @@ TABLE = (
         (".nwb",),
         "NWB 2",
         "nwb",
-        "spike times of the units table, behavior series, trials, electrodes",
+        "spike times of the units table, or a series of counts; behavior series, trials, electrodes; `eval_mask`",
         "a2929_head_direction.nwb, ecephys_tutorial_v2.5.0.nwb",
+    ),
+    Format(
+        (".zgroup",),
+        "NWB 2 of Zarr",
+        "nwb_zarr",
+        "the same, from folders of hdmf-zarr",
+        "files made here by hdmf-zarr",
+        "Zarr 2 on this machine; links and columns of references are left out",
+        "neurofs[zarr]",
+        is_folder=True,
+    ),
+    Format(
+        ("https://…", "s3://…", "dandi:…"),
+        "NWB 2 elsewhere",
+        "remote",
+        "the same, of which only what is needed is fetched",
+        "files made here, from a server on this machine",
+        "HDF5 alone, from servers that send parts of files; public buckets and dandisets",
+        is_address=True,
     ),
     Format(
         (".mat",),
@@ -59,6 +79,13 @@ TABLE = (
     ),
     Format((".npz",), "NumPy archive", "npz", "counts or spike times, behavior, trials", "chewie_20131003_m1.npz"),
     Format((".h5", ".hdf5"), "HDF5", "hdf5", "the same, in data sets of any layout"),
+    Format(
+        (".nc",),
+        "netCDF 4",
+        "netcdf",
+        "`counts` on time and channel, or `spike_times` and `spike_channel`; behavior; `trial_start` and `trial_stop`",
+        limits="not netCDF 3",
+    ),
     Format(
         (".csv",),
         "CSV",
@@ -105,7 +132,7 @@ TABLE = (
     ),
 )
 
-FORMATS = {name: known for known in TABLE for name in known.files if not known.is_folder}
+FORMATS = {name: known for known in TABLE for name in known.files if not known.is_folder and not known.is_address}
 """By suffix."""
 
 FOLDERS = {name: known for known in TABLE for name in known.files if known.is_folder}

@@ -152,7 +152,7 @@ def read_content(dataset: h5py.Dataset, part: Any = ()) -> Any:
 
 def where_in(item: h5py.Group | h5py.Dataset, name: str = "") -> str:
     """Return how a message names an object of a file, or a member of it."""
-    return f"{Path(item.file.filename).name}: {item.name.rstrip('/')}{'/' if name else ''}{name}"
+    return f"{item.name.rstrip('/')}{'/' if name else ''}{name}"
 
 
 def _first_line(error: BaseException) -> str:

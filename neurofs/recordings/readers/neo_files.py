@@ -11,6 +11,7 @@ import struct
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -42,15 +43,27 @@ def read(path: Path, options: LoadOptions) -> Recording:
     """Return the recording in a file that neo can read."""
     notes: list[str] = []
     segments = _read_segments(path, notes)
-    values: dict[str, Any] = _read_trains(segments)
-    values |= _read_labels(path, values)
-    values["observed"] = np.array([_observed(segment) for segment in segments])
-    values |= _read_rest(path, segments, notes)
+    times = read_signal_times(path) if path.suffix.lower() == ".nex" else {}
+    trains = _read_trains(segments)
+    variables = _arrange(trains | _read_labels(path, trains), segments, options, notes, times)
+    return interpret(variables, path.stem, path.name, hash_file(path))
+
+
+def read_segments(segments: list[Any], options: LoadOptions, name: str) -> Recording:
+    """Return the recording in segments that are in memory, one after the other on one clock."""
+    parts = [_load_parts(segment) for segment in segments]
+    return interpret(_arrange(_read_trains(parts), parts, options, [], {}), name)
+
+
+def _arrange(
+    trains: dict[str, Any], segments: list[Any], options: LoadOptions, notes: list[str], times: dict[str, np.ndarray]
+) -> Variables:
+    observed = np.array([_observed(segment) for segment in segments])
+    values = trains | {"observed": observed} | _read_rest(segments, notes, times)
     chosen = {"spikes": options.spikes or "spikes", "time_unit": options.time_unit or "s"}
     if "trials.start" in values and options.trials and options.trial_unit is None:
         chosen["trial_unit"] = "time"
-    variables = Variables(values, options.model_copy(update=chosen), notes)
-    return interpret(variables, path.stem, path.name, hash_file(path))
+    return Variables(values, options.model_copy(update=chosen), notes)
 
 
 def _read_labels(path: Path, values: dict[str, Any]) -> dict[str, Any]:
@@ -62,15 +75,14 @@ def _read_labels(path: Path, values: dict[str, Any]) -> dict[str, Any]:
 def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:
     """Return the signals, events and epochs of a file by name, without its spikes, and notes on them."""
     notes: list[str] = []
-    return _read_rest(path, _read_segments(path, notes), notes), notes
+    times = read_signal_times(path) if path.suffix.lower() == ".nex" else {}
+    return _read_rest(_read_segments(path, notes), notes, times), notes
 
 
-def _read_rest(path: Path, segments: list[Any], notes: list[str]) -> dict[str, Any]:
-    """Return signals, events and epochs."""
+def _read_rest(segments: list[Any], notes: list[str], times: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Return signals, with other `times` than Neo's where these are known, events and epochs."""
     signals = _read_signals(segments, notes)
-    if path.suffix.lower() == ".nex":
-        times = read_signal_times(path)
-        signals |= {f"{name}_time": times[name] for name in times if name in signals}
+    signals |= {f"{name}_time": times[name] for name in times if name in signals}
     return signals | _read_events(segments) | _read_epochs(segments, notes)
 
 
@@ -89,8 +101,7 @@ def _read_segments(path: Path, notes: list[str]) -> list[Any]:
                 reader = neo.io.get_io(path)
                 lazy = bool(reader.support_lazy)
                 segments = reader.read_block(lazy=lazy).segments if lazy else reader.read_block().segments
-                for segment in segments:
-                    _load_parts(segment)
+                segments = [_load_parts(segment) for segment in segments]
         except (*_DAMAGE, neo.core.NeoReadWriteError) as error:
             found = str(error) or type(error).__name__
             remedy = "Get a sound copy, or check that neo knows this version of the format."
@@ -110,16 +121,20 @@ def _refuse_neuralynx(path: Path) -> None:
         raise InputError("content", "spikes of Blackrock", "events of Neuralynx, which hold no spikes", remedy)
 
 
-def _load_parts(segment: Any) -> None:
-    """Load what neo left on disk; of the signals only those slow enough to be behavior."""
+def _load_parts(segment: Any) -> SimpleNamespace:
+    """Return the parts of a segment, loaded if neo left them on disk; of the signals those slow enough for behavior."""
     budget = Budget()
-    for name in ("spiketrains", "epochs", "events"):
-        setattr(segment, name, [_load(part) for part in getattr(segment, name)])
+    parts = {n: [_load(part) for part in getattr(segment, n)] for n in ("spiketrains", "epochs", "events")}
     slow = [s for s in segment.analogsignals if float(s.sampling_rate.rescale("Hz")) <= FASTEST]
     for signal in slow:
         budget.take("signals", count_bytes(signal.shape, 8), 2**62)
-    segment.annotations["n_fast"] = len(segment.analogsignals) - len(slow)
-    segment.analogsignals = [_load(signal) for signal in slow]
+    return SimpleNamespace(
+        **parts,
+        analogsignals=[_load(signal) for signal in slow],
+        n_fast=len(segment.analogsignals) - len(slow),
+        t_start=segment.t_start,
+        t_stop=segment.t_stop,
+    )
 
 
 def _load(part: Any) -> Any:
@@ -189,9 +204,8 @@ def _read_signals(segments: list[Any], notes: list[str]) -> dict[str, Any]:
         values[name] = np.concatenate([np.asarray(part.magnitude, dtype=np.float64) for part in parts])
         values[f"{name}_time"] = np.concatenate([_seconds(part.times) for part in parts])
         values[f"{name}_unit"] = str(signal.dimensionality)
-    n_fast = segments[0].annotations.pop("n_fast", 0)
-    if n_fast:
-        notes.append(f"behavior: {n_fast} signals above {FASTEST:g} Hz left out as raw voltage")
+    if segments[0].n_fast:
+        notes.append(f"behavior: {segments[0].n_fast} signals above {FASTEST:g} Hz left out as raw voltage")
     return values
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from neurofs.ground.config import LoadOptions, refuse_options
 from neurofs.ground.errors import InputError, printable
-from neurofs.ground.files import hash_files
+from neurofs.ground.files import hash_file, hash_files
 from neurofs.recordings.readers.sizes import Budget
 from neurofs.recordings.readers.spike_lists import split_by_channel
 from neurofs.recordings.readers.variables import find_kept, split_words
@@ -46,7 +46,7 @@ def read(path: Path, options: LoadOptions) -> Recording:
         spikes=[np.sort(spikes[i]) if options.sort_spikes else spikes[i] for i in kept],
         channels=channels.iloc[kept],
         source=path.resolve().name,
-        source_hash=hash_files(files),
+        source_hash=hash_files(files, path) if path.is_dir() else hash_file(path),
         notes=[*notes, "observed: the files do not say when; taken from the first to the last spike"],
     )
 

@@ -5,7 +5,9 @@ on; every time series of ``processing`` and ``acquisition`` that could be behavi
 else the file holds, extensions included, does not matter.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,10 @@ import numpy as np
 import pandas as pd
 
 from neurofs.ground.config import LoadOptions, refuse_options
-from neurofs.ground.errors import InputError, printable
+from neurofs.ground.errors import InputError, printable, quoted
 from neurofs.ground.files import hash_file
 from neurofs.recordings.readers.bins import seconds_per_unit
+from neurofs.recordings.readers.counts import read_counts
 from neurofs.recordings.readers.h5files import (
     LeavesFile,
     as_text,
@@ -29,11 +32,12 @@ from neurofs.recordings.readers.h5files import (
     read_text,
     where_in,
 )
-from neurofs.recordings.readers.variables import find_kept, require_name, split_words
+from neurofs.recordings.readers.variables import Variables, find_kept, require_name, split_words
 from neurofs.recordings.recording import Recording, Series
 
 OPTIONS = split_words(
-    "name behavior behavior_file circular trials exclude_channels sort_spikes time_unit sampling_rate"
+    "name behavior behavior_file circular trials exclude_channels sort_spikes time_unit sampling_rate "
+    "counts counts_unit counts_bin_width"
 )
 
 NOT_BEHAVIOR = split_words(
@@ -42,51 +46,106 @@ NOT_BEHAVIOR = split_words(
 )
 """Series types of the NWB core that hold signals or pictures, not behavior."""
 
+COUNTS = re.compile(r"(spike|bin)[a-z]*[_ ]?(count|spike)|counts$|^tx$|threshold_?crossing", re.IGNORECASE)
+"""How series of counts are called in files without units."""
+
+MASK = "eval_mask"
+"""A series that says which samples are to be evaluated."""
+
 DAMAGED = "The file is damaged; write it again."
 
 
 def read(path: Path, options: LoadOptions) -> Recording:
     """Read an NWB file."""
-    refuse_options(options, OPTIONS, "NWB files")
     with open_h5(path) as file:
-        _check_version(file, path.name)
-        notes: list[str] = []
-        units = _get_units(file, path.name)
-        seconds = seconds_per_unit(options.time_unit, options.sampling_rate)
-        spikes = _read_spikes(units, seconds, options.sort_spikes, notes)
-        channels = _read_channels(file, units, len(spikes))
-        kept = find_kept(channels["name"], options.exclude_channels)
-        channels = channels.iloc[kept].reset_index(drop=True)
-        observed = _read_observed(units, channels, kept, notes)
-        behavior = _read_behavior(file, options, notes)
-        trials = _read_trials(file) if options.trials else None
-        return Recording(
-            name=options.name or path.stem,
-            spikes=[spikes[i] for i in kept],
-            behavior=behavior,
-            trials=trials,
-            channels=channels,
-            observed=observed,
-            source=path.name,
-            source_hash=hash_file(path),
-            notes=notes,
-        )
+        return read_open(file, path.stem, options, path.name, hash_file(path))
 
 
-def _check_version(file: h5py.File, name: str) -> None:
+def read_open(
+    file: h5py.File, name: str, options: LoadOptions, source: str = "", source_hash: str = "", known: Sequence[str] = ()
+) -> Recording:
+    """Read an NWB file that is open; `name` is that of a session without one, `known` are notes so far."""
+    refuse_options(options, OPTIONS, "NWB files")
+    _check_version(file)
+    notes = list(known)
+    binned = _find_counts(file, options)
+    content = _read_units(file, options, notes) if binned is None else _read_counts(*binned, options, notes)
+    return Recording(
+        name=options.name or name,
+        behavior=_read_behavior(file, options, notes, binned[0] if binned else ""),
+        trials=_read_trials(file) if options.trials else None,
+        source=source,
+        source_hash=source_hash,
+        notes=notes,
+        **content,
+    )
+
+
+def _read_units(file: h5py.File, options: LoadOptions, notes: list[str]) -> dict[str, Any]:
+    units = _get_units(file)
+    seconds = seconds_per_unit(options.time_unit, options.sampling_rate)
+    spikes = _read_spikes(units, seconds, options.sort_spikes, notes)
+    channels = _read_channels(file, units, len(spikes))
+    kept = find_kept(channels["name"], options.exclude_channels)
+    channels = channels.iloc[kept].reset_index(drop=True)
+    observed = _read_observed(units, channels, kept, notes)
+    return {"spikes": [spikes[i] for i in kept], "channels": channels, "observed": observed}
+
+
+def _check_version(file: h5py.File) -> None:
     version = as_text(file.attrs.get("nwb_version", ""))
     if not version:
         remedy = "If it is plain HDF5, give it the ending .h5."
-        raise InputError(name, "an NWB 2 file", "HDF5 without nwb_version", remedy)
+        raise InputError("content", "an NWB 2 file", "one without nwb_version", remedy)
     if version.startswith(("1", "NWB-1")):
-        raise InputError(name, "an NWB 2 file", f"version {version}", "Convert it to NWB 2 first.")
+        raise InputError("content", "an NWB 2 file", f"version {version}", "Convert it to NWB 2 first.")
 
 
-def _get_units(file: h5py.File, name: str) -> h5py.Group:
+def _get_units(file: h5py.File) -> h5py.Group:
     units = get_child(file, "units")
     if not isinstance(units, h5py.Group):
-        raise InputError(f"{name}: /units", "a table of units", "none", "The file has no sorted spikes.")
+        remedy = "The file has no sorted spikes; a series of counts is named with --counts."
+        raise InputError("/units", "a table of units", "none", remedy)
     return units
+
+
+# Counts
+
+
+def _find_counts(file: h5py.File, options: LoadOptions) -> tuple[str, h5py.Group] | None:
+    """Return the series of counts that the user names or, in a file without units, the one that is called so."""
+    groups = list(_find_series(file))
+    series = dict(zip(_short_names([group.name for group in groups]), groups, strict=True))
+    if options.counts is not None:
+        return options.counts, series[require_name(options.counts, series, "--counts", "a series of the file")]
+    if get_child(file, "units") is not None:
+        return None
+    found = [name for name, g in series.items() if COUNTS.search(name) and getattr(g["data"], "ndim", 0) == 2]
+    if len(found) > 1:
+        remedy = "Choose with --counts."
+        raise InputError("series", "one of counts", f"{quoted(found[0])} and {quoted(found[1])}", remedy)
+    return (found[0], series[found[0]]) if found else None
+
+
+def _read_counts(name: str, group: h5py.Group, options: LoadOptions, notes: list[str]) -> dict[str, Any]:
+    """Return counts per bin from a series; its times are the beginnings of the bins."""
+    data = read_array(get_child(group, "data"), where_in(group, "data"))
+    unit = as_text(group["data"].attrs.get("unit", ""))
+    values = {name: data, f"{name}_unit": unit, "time": _read_times(group, len(data))}
+    given = {"counts": name, "orientation": "time-by-channel", "time": "time"}
+    given |= {key: getattr(options, key) for key in ("counts_unit", "counts_bin_width")}
+    v = Variables(values, LoadOptions(**given), notes)
+    counts, bins = read_counts(v, v.use(name))
+    kept = find_kept([str(i) for i in range(counts.shape[1])], options.exclude_channels)
+    notes[:] = [*v.notes, f"counts: taken from the series {quoted(name)}"]
+    return {
+        "counts": bins.fill_gaps(counts)[:, kept],
+        "bin_width": bins.width,
+        "start": bins.start,
+        "observed": bins.observed,
+        "channels": pd.DataFrame({"name": [str(i) for i in kept]}),
+        "remarks": v.remarks,
+    }
 
 
 # Units
@@ -232,20 +291,32 @@ def _intersect(sets: list[np.ndarray]) -> np.ndarray:
 # Behavior
 
 
-def _read_behavior(file: h5py.File, options: LoadOptions, notes: list[str]) -> dict[str, Series]:
+def _read_behavior(file: h5py.File, options: LoadOptions, notes: list[str], counts: str = "") -> dict[str, Series]:
+    """Return the series that may be behavior, without those that hold the counts or say what counts."""
     groups = list(_find_series(file))
     names = _short_names([group.name for group in groups])
     for option, asked in (("--behavior", options.behavior), ("--circular", options.circular)):
         for name in asked:
             require_name(name, names, option, "a series of the file")
-    wanted = options.behavior or names
+    wanted = options.behavior or [name for name in names if name not in (counts, MASK)]
     behavior = {}
     for name, group in zip(names, groups, strict=True):
         if name in wanted:
             series = _read_series(name, group, name in options.circular, notes)
             if series is not None:
                 behavior[name] = series
-    return behavior
+    mask = _read_series(MASK, groups[names.index(MASK)], False, notes) if MASK in names else None
+    return {name: _apply_mask(series, mask, notes) for name, series in behavior.items()} if mask else behavior
+
+
+def _apply_mask(series: Series, mask: Series, notes: list[str]) -> Series:
+    """Return a series without the samples that the file leaves out of every evaluation."""
+    if not np.array_equal(series.time, mask.time):
+        notes.append(f"series {quoted(series.name)}: {MASK} has other times and is not applied to it")
+        return series
+    kept = mask.values[:, 0] > 0
+    notes.append(f"series {quoted(series.name)}: {int((~kept).sum())} of {len(kept)} samples left out by {MASK}")
+    return replace(series, values=np.where(kept[:, None], series.values, np.nan))
 
 
 def read_behavior_and_trials(
@@ -253,7 +324,7 @@ def read_behavior_and_trials(
 ) -> tuple[dict[str, Series], pd.DataFrame | None]:
     """Return the behavior and the trials of a file that may have no units."""
     with open_h5(path) as file:
-        _check_version(file, path.name)
+        _check_version(file)
         return _read_behavior(file, options, notes), _read_trials(file) if options.trials else None
 
 

@@ -43,7 +43,7 @@ def read(path: Path, options: LoadOptions) -> Recording:
         spikes=[np.sort(times[i]) if options.sort_spikes else times[i] for i in kept],
         channels=channels.iloc[kept],
         source=path.resolve().name,
-        source_hash=hash_files(list_files(path)),
+        source_hash=hash_files(list_files(path), path),
         notes=[*notes, "observed: the folder does not say when; taken from the first to the last spike"],
     )
 

@@ -43,7 +43,9 @@ from pydantic import Field
 from neurofs.comparison.store import TaskStore
 from neurofs.ground.config import Options, RunOptions, given_options, make_options, read_session_file, read_toml
 from neurofs.ground.errors import NeurofsError, UsageError, printable, quoted
+from neurofs.ground.files import find_address, make_absolute
 from neurofs.ground.system import find_path
+from neurofs.recordings.readers import is_session_file
 
 RESERVED = re.compile(r"con|prn|aux|nul|com\d|lpt\d", re.IGNORECASE)
 """Names that no file or folder of Windows may have."""
@@ -240,7 +242,7 @@ def plan_sessions(config: BatchConfig, out: Path) -> list[Session]:
 def _plan_entry(config: BatchConfig, entry: dict[str, Any], out: Path) -> Iterator[Session]:
     """Yield the sessions of the file, or of the files that match a pattern."""
     base, pattern = config.path.resolve().parent, str(entry["file"])
-    if not glob.has_magic(pattern):
+    if not glob.has_magic(pattern) or find_address(pattern):
         yield _plan_file(config, entry, find_path(base, pattern), out)
         return
     pattern = pattern.replace("\\", "/")  # written on Windows; elsewhere no folder has it in its name
@@ -263,16 +265,16 @@ def _plan_file(config: BatchConfig, entry: dict[str, Any], path: Path, out: Path
     """Plan one file; a session file that cannot be read costs its session only."""
     name = str(entry.get("name", path.stem))
     own: dict[str, Any] = {}
-    if path.suffix.lower() == ".toml":
+    if is_session_file(path):
         try:
             path, options = read_session_file(path)
         except NeurofsError as error:
             return Session(name, _place(out, name), RunOptions(), str(error))
         own = given_options(options)
         name = str(entry.get("name", own.get("name", name)))
-    values = _merge(config.defaults, own, entry) | {"file": str(path.resolve()), "name": name}
+    values = _merge(config.defaults, own, entry) | {"file": make_absolute(path), "name": name}
     if "behavior_file" in values:
-        values["behavior_file"] = str(find_path(config.path.parent, str(values["behavior_file"])).resolve())
+        values["behavior_file"] = make_absolute(find_path(config.path.parent, str(values["behavior_file"])))
     return Session(name, _place(out, name), make_options(RunOptions, values, printable(config.path.name)))
 
 
