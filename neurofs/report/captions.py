@@ -156,7 +156,7 @@ _CAPTIONS = {
     ),
     "rates": Caption(
         "Rates",
-        "{without}Diamonds: active in part of the session. Fano factor: variance over mean of counts; 1 is a "
+        "{without}Diamonds: active in part. Fano factor: variance over mean of counts; 1 is a "
         "Poisson process, far below it an artifact.",
     ),
     "trials": Caption("Trials", "Dashed: the window of one sample, {window} s; shorter trials give none."),
