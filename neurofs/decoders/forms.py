@@ -27,7 +27,6 @@ from neurofs.decoders.libraries import Forest, Layers, SupportVectors
 from neurofs.decoders.linear import Bend, Linear
 from neurofs.decoders.lvq import Prototypes
 from neurofs.decoders.nearest import find_table
-from neurofs.decoders.preferred import MetricAverage
 from neurofs.decoders.spread import Spread
 from neurofs.decoders.state import (
     Anything,
@@ -101,7 +100,7 @@ class Members(Form):
 
     def unpack(self, plain: Any, shelf: Shelf, scope: Scope, where: str) -> Any:
         """Return decoders and parts."""
-        known = [kind.name for kind in MetricAverage.MEMBERS]
+        known = ("knn", "local-linear", "kernel-ridge")
         if not isinstance(plain, dict) or not plain or not set(plain) <= set(known):
             raise unfit(where, f"some of {', '.join(known)}", plain)
         return {

@@ -67,8 +67,8 @@ class RGS(Selector):
         matter little, and a busy one the reverse; or w alone, as published.
     effort : "quick", "normal" or "full"
         "full" finds the neighbors of each row among all rows, which costs m² N per epoch. "normal" does so up to some
-        6,500 rows; beyond, it makes 28,000 visits whose k/2 neighbors are found among 2,500 rows drawn anew for every
-        128 visits, with steps that shrink to nothing. "quick" makes 7,000 visits, from some 3,300 rows on.
+        6,500 rows; beyond, it makes 25,000 visits whose k/2 neighbors are found among 2,500 rows drawn anew for every
+        128 visits, with steps that shrink to nothing. "quick" makes 6,250 visits, from some 3,300 rows on.
 
     Attributes
     ----------
