@@ -34,7 +34,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.server.n_requests += 1
         mood = self.server.mood
         self.close_connection = True
-        if mood == "late" and self.server.n_requests > 2:
+        if mood == "late" and self.server.n_requests > 1:
             mood = "stall"
         if mood == "flaky" and self.server.n_requests % 2:
             mood = "busy"

@@ -18,7 +18,8 @@ from neurofs.commands.output import current_output
 def inspect_command(file: Path | None, out: Path | None, jobs: int | None, pattern: str, **given: Any) -> None:
     """Print what is in FILE, what is wrong with it, and which options decode it.
 
-    FILE is a recording (.nwb, .mat, .npz, .h5, .csv, or an acquisition format) or a session file (.toml).
+    FILE is a recording (.nwb, .mat, .npz, .h5, .csv, an acquisition format, a folder of Kilosort or phy, the address of
+    an NWB file: neurofs list formats) or a session file (.toml).
     Without FILE, the built-in demo session is shown. Of a file that cannot be read as a recording, the variables are
     shown, and options that may help. Exit code 2 if the file cannot be used as it is. With --quiet, only the command
     that decodes it is printed, or what must be mended.
@@ -30,6 +31,8 @@ def inspect_command(file: Path | None, out: Path | None, jobs: int | None, patte
     Examples:
       neurofs inspect session.nwb
       neurofs inspect data --out spring.toml
+      neurofs inspect sorted/phy --sampling-rate 30000
+      neurofs inspect https://HOST/PATH/session.nwb
       neurofs inspect counts.mat --counts spikes --counts-bin-width 0.05
       neurofs inspect session.toml --json
     """

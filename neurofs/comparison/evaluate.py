@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 
 from neurofs.comparison.names import find_decoder, split_method
-from neurofs.comparison.problem import Problem, Task, decoders_of, make_sizes
+from neurofs.comparison.problem import Problem, Task, decoders_of, effort_of, make_sizes
 from neurofs.comparison.scores import score_classes, score_values
 from neurofs.comparison.store import TaskResult
 from neurofs.decoders import DECODERS
 from neurofs.decoders.nearest import SoftKNN
-from neurofs.features.holdouts import Holdout, hold_out
+from neurofs.features.holdouts import Holdout, hold_out, pick_evenly
 from neurofs.features.samples import Samples
+from neurofs.ground.effort import bound
 from neurofs.ground.errors import MAX_MESSAGE, UsageError, printable
 from neurofs.ground.threads import one_thread
 from neurofs.metric.neighbors import prefix_curves
@@ -30,6 +31,7 @@ from neurofs.selectors import SELECTORS
 from neurofs.selectors.targets import one_hot
 
 HOLDOUTS = 2  # inner hold-outs of a training part
+JUDGED = 1500  # samples of a hold-out on which n, k and β are chosen, with normal effort
 NEIGHBORS = (5, 10, 20, 40, 80)
 BETAS = (0.1, 0.25, 0.5)
 
@@ -187,7 +189,8 @@ def _points(problem: Problem, n_rows: int) -> list[tuple[int, float]]:
 
 def _errors(problem: Problem, train: Half, held: Holdout, sizes: np.ndarray, points: Any, weighted: bool) -> np.ndarray:
     """Return the error on a hold-out, (points, sizes): squared error, or the share of wrong classes."""
-    fit, test = train[held.fit], train[held.test]
+    most = int(min(bound(problem.options.effort, JUDGED), len(held.test)))
+    fit, test = train[held.fit], train[held.test[pick_evenly(len(held.test), most)]]
     curves = _predict_curves(problem, held.weights, fit, test, sizes, points, weighted)
     wrong = curves != test.y if problem.classes else (curves - test.y) ** 2
     return np.mean(wrong, axis=-1)
@@ -230,7 +233,7 @@ def _fit_decoder(
     whole = name == "auto" and ranking.metric is not None
     n = ranking.order.size if whole else tuned.choice.n
     holdouts = [Holdout(h.fit, h.test, h.weights.top(n)) for h in tuned.holdouts]
-    decoder = DECODERS[name]()
+    decoder = DECODERS[name](**effort_of(DECODERS[name], problem.options))
     decoder.fit(train.samples, _targets(problem, train), train.trials, ranking.top(n), holdouts)
     used = decoder.preferred_[0] if name == "auto" else name
     return decoder, {"decoder": used, "n": n, "weighted": ranking.metric is not None}
@@ -298,7 +301,10 @@ def _make_joint(problem: Problem, task: Task) -> tuple[Any, dict[str, Any]]:
     """Return a decoder of all outputs, and what to say of it."""
     name = split_method(task.method)[1]
     kind, n = DECODERS[name], problem.samples.n_features
-    settings = {"random_state": task.seed(problem.options.seed)} if "random_state" in kind().get_params() else {}
+    settings: dict[str, Any] = (
+        {"random_state": task.seed(problem.options.seed)} if "random_state" in kind().get_params() else {}
+    )
+    settings |= effort_of(kind, problem.options)
     about = {"selector": kind.own_metric or "all", "decoder": kind.own_metric or name}
     return kind(**settings), {**about, "n": n, "weighted": bool(kind.own_metric)}
 

@@ -78,7 +78,7 @@ def _find_warnings(problem: Problem) -> Iterator[str]:
     if problem.kind == "shuffled":
         yield "folds of shuffled bins leak: every score in this run is inflated"
     for doubt in find_doubts(problem):
-        yield f"{doubt}: R² of single folds, and so its mean, says little; its interval may hold less often than 95 %"
+        yield f"{doubt}: R² of single folds says little, and the interval of its mean may hold less often than 95 %"
     if problem.kind == "permuted":
         yield (
             "folds of permuted trials or blocks: neighbors in time of a test sample are in the training part, so that "

@@ -173,12 +173,18 @@ class Problem:
 
 
 def find_settings(options: CompareOptions, selector: str) -> dict[str, Any]:
-    """Return the settings of a selector: those of this command, then those of the user.
+    """Return the settings of a selector: those of this command with its effort, then those of the user.
 
     >>> find_settings(CompareOptions(settings={"rgs": {"n_epochs": 5}}), "rgs")
-    {'n_epochs': 5, 'survey': False}
+    {'n_epochs': 5, 'survey': False, 'effort': 'normal'}
     """
-    return {**DEFAULT_SETTINGS.get(selector, {}), **options.settings.get(selector, {})}
+    effort = effort_of(SELECTORS[selector], options) if selector in SELECTORS else {}
+    return {**DEFAULT_SETTINGS.get(selector, {}), **effort, **options.settings.get(selector, {})}
+
+
+def effort_of(kind: Any, options: CompareOptions) -> dict[str, str]:
+    """Return the effort as a setting, if a selector or decoder has it."""
+    return {"effort": options.effort} if "effort" in kind().get_params() else {}
 
 
 def list_tasks(problem: Problem) -> list[Task]:
@@ -209,6 +215,7 @@ def task_key(problem: Problem, task: Task) -> str:
         "selector": [task.method, problem.settings(task.method)],
         "knn": [options.sizes, options.n_neighbors, options.beta],
         "decoder": decoders_of(problem, task.method),
+        "effort": options.effort,
         "packages": _name_packages(task.method, decoders_of(problem, task.method)),
     }
     return hashlib.sha256(json.dumps(touched, sort_keys=True).encode()).hexdigest()

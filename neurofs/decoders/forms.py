@@ -27,7 +27,6 @@ from neurofs.decoders.libraries import Forest, Layers, SupportVectors
 from neurofs.decoders.linear import Bend, Linear
 from neurofs.decoders.lvq import Prototypes
 from neurofs.decoders.nearest import find_table
-from neurofs.decoders.preferred import MetricAverage
 from neurofs.decoders.spread import Spread
 from neurofs.decoders.state import (
     Anything,
@@ -73,13 +72,14 @@ class PartForm(Form):
 
     def unpack(self, plain: Any, shelf: Shelf, scope: Scope, where: str) -> Any:
         """Return the part; its weights tell how many features are used."""
-        raw = unpack_fields({"weights": Anything(), "model": _Raw(), "chosen": Numbers()}, plain, shelf, scope, where)
-        weights = Maybe(WEIGHTS).unpack(plain["weights"], shelf, scope, f"{where}.weights")
+        fields = {"weights": Maybe(WEIGHTS), "model": _Raw(), "chosen": Numbers()}
+        found = unpack_fields(fields, plain, shelf, scope, where)
+        weights = found["weights"]
         if weights is not None and ((weights < 0).any() or not weights.any()):
             raise unfit(f"{where}.weights", "weights of at least 0, not all 0", f"least {weights.min():g}")
         used = scope["N"] if weights is None else int(np.count_nonzero(weights))
         sizes = {"N": scope["N"], "k": used, **({"o": scope["o"]} if "o" in scope else {})}
-        part = Part(weights, self.model.unpack(raw["model"], shelf, sizes, f"{where}.model"), raw["chosen"])
+        part = Part(weights, self.model.unpack(found["model"], shelf, sizes, f"{where}.model"), found["chosen"])
         return part if self.finish is None else self.finish(part)
 
 
@@ -100,7 +100,7 @@ class Members(Form):
 
     def unpack(self, plain: Any, shelf: Shelf, scope: Scope, where: str) -> Any:
         """Return decoders and parts."""
-        known = [kind.name for kind in MetricAverage.MEMBERS]
+        known = ("knn", "local-linear", "kernel-ridge")
         if not isinstance(plain, dict) or not plain or not set(plain) <= set(known):
             raise unfit(where, f"some of {', '.join(known)}", plain)
         return {

@@ -8,9 +8,10 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from neurofs.decoders.base import Grid, Part, PartStep, Predict, Rehearsal, TunedDecoder
-from neurofs.decoders.nearest import MAX_TABLE
+from neurofs.decoders.nearest import MAX_TABLE, NORMAL_ROWS, TUNING_ROWS
 from neurofs.features.holdouts import pick_evenly
 from neurofs.features.samples import Samples
+from neurofs.ground.effort import bound
 from neurofs.ground.works import WORKS
 from neurofs.metric.neighbors import Distances, pairwise_distances
 
@@ -110,8 +111,11 @@ class KernelRidgeMetric(KernelDecoder):
         φ; the heavier tail of the rational one suits spike counts better.
     linear : float
         Share of the linear kernel, which lets the fit go on beyond the data.
-    max_rows : int
-        Largest number of training rows used.
+    max_rows : int or "auto"
+        Largest number of training rows used; "auto" is 6,500 with normal `effort` (3,000 while parameters are
+        chosen), a quarter of it with quick, and 12,000 with full.
+    effort : "quick", "normal" or "full"
+        See `max_rows`.
 
     Examples
     --------
@@ -134,16 +138,17 @@ class KernelRidgeMetric(KernelDecoder):
     ridge: float | str = "auto"
     kernel: str = "rational"
     linear: float = 0.3
-    max_rows: int = MAX_TABLE
+    max_rows: int | str = "auto"
+    effort: str = "normal"
 
     def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         if self.kernel not in ("rational", "gaussian"):
             raise ValueError(f"kernel must be 'rational' or 'gaussian'; found {self.kernel!r}")
-        rows = pick_evenly(len(train), self.max_rows)
+        rows = pick_evenly(len(train), self._most_rows(NORMAL_ROWS))
         return super()._fit_part(train[rows], targets[rows], weights, rehearsals)
 
     def _prepare(self, t: Rehearsal) -> Predict:
-        predict = super()._prepare(t.keep(self.max_rows))
+        predict = super()._prepare(t.keep(self._most_rows(TUNING_ROWS)))
 
         def predict_or_fail(**parameters: float) -> np.ndarray:
             try:
@@ -152,6 +157,10 @@ class KernelRidgeMetric(KernelDecoder):
                 return np.full(t.truth.shape, np.inf)
 
         return predict_or_fail
+
+    def _most_rows(self, normal: int) -> int:
+        """Return how many training rows are used at most, given what is normal."""
+        return int(min(bound(self.effort, normal), MAX_TABLE) if isinstance(self.max_rows, str) else self.max_rows)
 
     def _solve(self, table: np.ndarray, targets: np.ndarray, **parameters: float) -> Machine:
         """Return the kernel and the dual coefficients, in the precision of `table`."""

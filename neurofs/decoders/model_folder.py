@@ -21,6 +21,7 @@ from neurofs.decoders.model_head import SCHEMA, Head, StoredArray, StoredDecoder
 from neurofs.decoders.state import REMEDY, Shelf, unfit
 from neurofs.ground.errors import InputError, UsageError, printable
 from neurofs.ground.files import make_folder
+from neurofs.ground.threads import one_thread
 from neurofs.recordings.readers.sizes import Budget, count_bytes
 
 HEAD, ARRAYS = "model.json", "arrays"
@@ -107,7 +108,8 @@ def read_model(folder: str | Path) -> Model:
         where = f"{folder.name}: decoder {i}"
         n_columns = len(head.classes) if head.classes else len(stored.outputs)
         try:
-            decoders.append(unpack_decoder(stored.model_dump(), shelf, window, n_columns, where))
+            with one_thread():  # as in the fit: what is made anew, such as a table of distances, has the same bytes
+                decoders.append(unpack_decoder(stored.model_dump(), shelf, window, n_columns, where))
         except RecursionError:
             raise unfit(where, "a state of few levels", "too many") from None
         except UsageError as error:

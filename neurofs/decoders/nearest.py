@@ -19,11 +19,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from neurofs.decoders.base import Grid, Part, PartStep, Predict, Rehearsal, TunedDecoder
+from neurofs.features.holdouts import pick_evenly
 from neurofs.features.samples import Samples
+from neurofs.ground.effort import bound
 from neurofs.ground.works import WORKS
 from neurofs.metric.neighbors import Neighbors, Search, find_neighbors, local_linear, pairwise_distances, soft_knn
 
 MAX_TABLE = 12_000  # rows up to which a table of all distances is kept in memory
+NORMAL_ROWS, TUNING_ROWS = 6_500, 3_000  # training rows of normal effort, and while parameters are chosen
 
 
 @dataclass(eq=False, repr=False)
@@ -96,6 +99,9 @@ class LocalLinear(SoftKNN):
         As in `SoftKNN`.
     ridge : float or "auto"
         Strength of the ridge, in units of the mean eigenvalue of the local Gram matrix.
+    effort : "quick", "normal" or "full"
+        With normal effort at most 6,500 training rows are used, evenly selected, and 3,000 while parameters are
+        chosen; with quick a quarter of that; with full all.
 
     Examples
     --------
@@ -116,11 +122,15 @@ class LocalLinear(SoftKNN):
     MAX_QUERIES = 250
 
     ridge: float | str = "auto"
+    effort: str = "normal"
 
     def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
+        rows = pick_evenly(len(train), int(min(bound(self.effort, NORMAL_ROWS), len(train))))
+        train, targets = train[rows], targets[rows]
         return Part(weights, (train, targets, find_table(train, weights)), self._choose(rehearsals))
 
     def _prepare(self, t: Rehearsal) -> Predict:
+        t = t.keep(int(min(bound(self.effort, TUNING_ROWS), len(t.train))))
         near, table = self._find_most(t), find_table(t.train, t.weights)
         return lambda **chosen: _local_linear(near, t.targets, table, **chosen)
 

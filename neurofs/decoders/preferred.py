@@ -1,9 +1,10 @@
 """The average of the decoders that take a metric, and the one of them that the training data prefer."""
 
-from dataclasses import replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from neurofs.decoders.base import Part, PartStep, Rehearsal, TunedDecoder
 from neurofs.decoders.kernel_ridge import KernelRidgeMetric
@@ -13,10 +14,16 @@ from neurofs.features.samples import Samples
 MAX_JUDGED = 300  # rows, over all hold-outs, on which decoders are judged
 
 
+@dataclass(eq=False, repr=False)
 class MetricAverage(TunedDecoder):
     """Mean of the predictions of soft kNN, local-linear regression and kernel ridge in one metric.
 
     The three err differently, so that their mean is often better than the best of them.
+
+    Parameters
+    ----------
+    effort : "quick", "normal" or "full"
+        Of local-linear regression and kernel ridge.
 
     Examples
     --------
@@ -29,10 +36,15 @@ class MetricAverage(TunedDecoder):
     name, label, origin = "average", "average", "neurofs"
     cost = "the sum of knn, local-linear and kernel-ridge"
     ALWAYS_TUNED = True
-    MEMBERS: ClassVar[tuple[type[TunedDecoder], ...]] = (SoftKNN, LocalLinear, KernelRidgeMetric)
+
+    effort: str = "normal"
 
     def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
-        members = [kind() for kind in self.MEMBERS]
+        members: list[TunedDecoder] = [
+            SoftKNN(),
+            LocalLinear(effort=self.effort),
+            KernelRidgeMetric(effort=self.effort),
+        ]
         fitted = {m.name: (m, m._fit_part(train, targets, weights, rehearsals)) for m in members}
         return Part(weights, fitted, {})
 
@@ -50,6 +62,11 @@ class PreferredDecoder(MetricAverage):
 
     Each is fitted with its parameters chosen on the hold-outs, then judged there with weights that were
     learned without them.
+
+    Parameters
+    ----------
+    effort : "quick", "normal" or "full"
+        Of local-linear regression and kernel ridge.
 
     Attributes
     ----------
@@ -98,5 +115,5 @@ def judge(fitted: dict[str, tuple[TunedDecoder, Part]], rehearsals: list[Rehears
 
 def _predict_held_out(decoder: TunedDecoder, fitted: Part, t: Rehearsal) -> np.ndarray:
     """Predict the test rows of a hold-out with the parameters that were chosen."""
-    fixed = type(decoder)(**fitted.chosen)
+    fixed = clone(decoder).set_params(**fitted.chosen)
     return fixed._predict_part(fixed._fit_part(t.train, t.targets, t.weights, []), t.queries)

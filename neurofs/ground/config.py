@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_origin
 import tomli_w
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from neurofs.ground.effort import Effort
 from neurofs.ground.errors import InputError, UsageError, printable, quoted
 from neurofs.ground.system import find_path
 
@@ -214,6 +215,11 @@ class CompareOptions(Options):
     )
     dependency: bool = Field(
         False, description="Ask whether channels work together: pairs whose product tells what no sum of channels does."
+    )
+    effort: Effort = Field(
+        "normal",
+        description="Work put into sessions of many samples: full compares every sample with every other, normal and "
+        "quick draw or thin samples above bounds that the methods text names.",
     )
     allow_leakage: bool = Field(False, description="Allow folds of shuffled bins, which leak.")
     seed: int = Field(0, ge=0, description="Seed of everything random.")

@@ -279,7 +279,7 @@ def local_linear(
 # ------------------------------------------------------------------------------------------------ matrices
 
 
-def _blocks(n_rows: int, size: int) -> Iterator[slice]:
+def blocks(n_rows: int, size: int) -> Iterator[slice]:
     """Cut the range of n_rows into slices of at most `size`."""
     return (slice(a, min(a + size, n_rows)) for a in range(0, n_rows, size))
 
@@ -287,18 +287,20 @@ def _blocks(n_rows: int, size: int) -> Iterator[slice]:
 def pairwise_distances(a: Any, b: Any = None, *, weights: Any = None) -> np.ndarray:
     """Return the squared distances d_w between the rows of `a` and of `b` (or of `a`), float32.
 
-    Matrix products over blocks of materialized rows; among the rows of one set the diagonal is exactly 0.
+    Matrix products over blocks of materialized rows, of features with a weight; among the rows of one set the
+    diagonal is exactly 0.
     """
     same = b is None
     a, b = as_samples(a), as_samples(a if same else b)
     w = np.sqrt(as_w2(weights, a.n_features))
     a, b = centered(a, b)
+    kept = np.flatnonzero(w)
     out = np.empty((len(a), len(b)), np.float32)
-    for cols in _blocks(len(b), BLOCK):
-        B = np.asarray(b[cols]) * w
+    for cols in blocks(len(b), BLOCK):
+        B = _weigh_rows(b[cols], w, kept)
         b_norms = np.einsum("ij,ij->i", B, B)
-        for rows in _blocks(len(a), BLOCK):
-            A = np.asarray(a[rows]) * w
+        for rows in blocks(len(a), BLOCK):
+            A = _weigh_rows(a[rows], w, kept)
             block = np.matmul(A, B.T, out=out[rows, cols])
             block *= -2.0
             block += b_norms
@@ -307,6 +309,13 @@ def pairwise_distances(a: Any, b: Any = None, *, weights: Any = None) -> np.ndar
     if same:
         np.fill_diagonal(out, 0.0)
     return out
+
+
+def _weigh_rows(samples: Samples, w: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """Return rows times weights, of the features `kept`."""
+    if kept.size == w.size:
+        return np.asarray(samples) * w
+    return np.asarray(samples.flat[samples.starts[:, None] + kept] * w[kept])
 
 
 # ------------------------------------------------------------------------------------------- prefix curves
@@ -349,10 +358,11 @@ def prefix_curves(
     used = order[: sizes.max(initial=0)]
     columns, k = take_columns(train, used), max(1, min(max(k for k, _ in points), len(train)))
     out = np.empty((len(points), sizes.size, len(queries), Y.shape[1]))
-    for rows in _blocks(len(queries), PREFIX_BLOCK):
+    added = _norms_added(columns, w2, sizes)
+    for rows in blocks(len(queries), PREFIX_BLOCK):
         q_columns = take_columns(queries[rows], used)
         near = _sweep(
-            columns, q_columns, w2, sizes, train.starts, t_groups, queries.starts[rows], q_groups[rows], span, k
+            columns, q_columns, w2, added, train.starts, t_groups, queries.starts[rows], q_groups[rows], span, k
         )
         for at, (index, distance, count) in enumerate(near):
             for point, (own_k, beta) in enumerate(points):
@@ -369,11 +379,21 @@ def take_columns(samples: Samples, features: np.ndarray) -> np.ndarray:
     return out
 
 
+def _norms_added(columns: np.ndarray, w2: np.ndarray, sizes: np.ndarray) -> list[tuple[slice, np.ndarray | None]]:
+    """Return the features that each size adds and their Σ w² x² for every training row, none where they are few."""
+    added = [slice(first, last) for first, last in zip([0, *sizes[:-1]], sizes, strict=True)]
+    many = [new.stop - new.start >= PREFIX_GEMM for new in added]
+    return [
+        (new, np.einsum("cj,cj,c->j", columns[new], columns[new], w2[new]) if wide else None)
+        for new, wide in zip(added, many, strict=True)
+    ]
+
+
 def _sweep(  # one block of queries; yields its neighbors for every size
     columns: np.ndarray,
     q_columns: np.ndarray,
     w2: np.ndarray,
-    sizes: np.ndarray,
+    added: list[tuple[slice, np.ndarray | None]],
     starts: np.ndarray,
     groups: np.ndarray,
     q_starts: np.ndarray,
@@ -386,20 +406,20 @@ def _sweep(  # one block of queries; yields its neighbors for every size
     d = np.zeros((n_queries, columns.shape[1]), np.float32)
     index, distance = np.full((n_queries, k), -1), np.full((n_queries, k), np.inf, np.float32)
     count = np.zeros(n_queries, np.int64)
-    for first, last in zip([0, *sizes[:-1]], sizes, strict=True):
-        new = slice(first, last)
-        _add_features(columns[new], q_columns[new], w2[new], d)
+    for new, norms in added:
+        _add_features(columns[new], q_columns[new], w2[new], norms, d)
         loops_neighbors.prefix_select(d, starts, groups, q_starts, q_groups, span, index, distance, count)
         yield index, distance, count
 
 
-def _add_features(columns: np.ndarray, q_columns: np.ndarray, w2: np.ndarray, d: np.ndarray) -> None:
+def _add_features(
+    columns: np.ndarray, q_columns: np.ndarray, w2: np.ndarray, norms: np.ndarray | None, d: np.ndarray
+) -> None:
     """Add the distances of some features to d: one by one, or q_i + q_j − 2 Σ w² x x' by a matrix product."""
-    if len(columns) < PREFIX_GEMM:
+    if norms is None:
         loops_neighbors.prefix_add(columns, q_columns, w2, d)
         return
     weighted = q_columns * w2[:, None]
     sgemm(-2.0, columns.T, weighted.T, beta=1.0, c=d.T, trans_b=True, overwrite_c=True)
-    norms = np.einsum("cj,cj,c->j", columns, columns, w2)
     q_norms = np.einsum("ci,ci->i", weighted, q_columns)
     loops_neighbors.prefix_add_norms(norms, q_norms, d)

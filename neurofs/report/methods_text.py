@@ -2,10 +2,13 @@
 
 from neurofs.comparison.channel_summary import ChannelTests
 from neurofs.comparison.comparison import Comparison
+from neurofs.comparison.evaluate import JUDGED
 from neurofs.comparison.names import name_method, split_method
 from neurofs.comparison.problem import find_settings
 from neurofs.comparison.summary import Audit
 from neurofs.decoders import DECODERS
+from neurofs.decoders.nearest import NORMAL_ROWS, TUNING_ROWS
+from neurofs.ground.effort import bound
 from neurofs.ground.errors import printable
 from neurofs.ground.works import WORKS, Work, cite, render_bibtex
 from neurofs.report.captions import count_of, name_output
@@ -106,8 +109,22 @@ def _selection(comparison: Comparison) -> str:
     told += _tell_exclusion(comparison, names)
     return (
         f"Selection and decoding. Features were ranked by {_join(described)}.{told} "
-        f"{_neighbors(comparison, names)} {_others(comparison)}"
-    ).rstrip()
+        f"{_neighbors(comparison, names)} {_others(comparison)}".rstrip()
+        + _tell_effort(comparison)
+    )
+
+
+def _tell_effort(comparison: Comparison) -> str:
+    """Return where samples were thinned, which short sessions never are."""
+    effort = comparison.config.effort
+    if effort == "full":
+        return ""
+    judged, rows, tuning = (int(bound(effort, normal)) for normal in (JUDGED, NORMAL_ROWS, TUNING_ROWS))
+    return (
+        f" For the sake of time ({effort} effort), n, k and β of soft kNN were chosen on at most {judged:,} samples of "
+        f"each hold-out; SKS, local-linear regression and kernel ridge, where used, took at most {rows:,} training "
+        f"samples ({tuning:,} while parameters were chosen), spread evenly."
+    )
 
 
 def _tell_settings(comparison: Comparison, name: str) -> str:

@@ -8,6 +8,7 @@ with it.
 """
 
 import logging
+import time
 from collections import defaultdict
 from collections.abc import Iterable
 from concurrent.futures import CancelledError
@@ -26,6 +27,9 @@ MAX_LOSSES = 5
 
 N_SENT = 3
 """Sessions whose shared values are kept on the workers: one that ends, one that runs, one that begins."""
+
+PAUSE = 1.0
+"""Seconds after which a scheduler has taken note of a worker that died."""
 
 PATIENCE = 10
 """Seconds in which a scheduler must answer."""
@@ -78,9 +82,17 @@ class Dask(Executor):
         if job.shared.key not in self._sent:
             if len(self._sent) == N_SENT:
                 self._sent.pop(next(iter(self._sent)))
-            self._sent[job.shared.key] = self.client.scatter(job.shared.packed, hash=False)
+            self._sent[job.shared.key] = self._send(job.shared.packed)
         sent = self._sent[job.shared.key]
         return self.client.submit(call_in_child, function, job.shared.key, sent, job.item, self.limits, pure=False)
+
+    def _send(self, packed: bytes) -> Any:
+        """Send bytes to a worker; the scheduler may choose one that has just died, so more than once."""
+        for _ in range(MAX_LOSSES):
+            with suppress(OSError):
+                return self.client.scatter(packed, hash=False)
+            time.sleep(PAUSE)
+        return self.client.scatter(packed, hash=False)
 
     def _collect(self, function: Function, pending: dict[Any, Job], losses: dict[int, int]) -> Results:
         """Wait for at least one task; yield those that are done, and send those that were lost again."""

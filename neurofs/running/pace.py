@@ -8,12 +8,12 @@ from statistics import median
 
 from neurofs.comparison.problem import Problem, Task, decoders_of
 
-REFERENCE_ROWS, REFERENCE_FEATURES = 730, 640
+REFERENCE_ROWS, REFERENCE_FEATURES, MOST_ROWS = 730, 640, 6500
 SELECTOR_SECONDS = {
     "rgs": 0.9, "sks": 0.75, "all": 0.06, "random": 0.4, "mufasa": 3.0, "kernel-rgs": 5.0, "simba": 1.5, "pairs": 1.0
 }  # fmt: skip
 """Seconds of a task with so many rows for training and so many features, on one core, decoded by soft kNN; they grow
-with rows² x features."""
+with rows² x features up to the most rows that methods compare with each other at normal effort, then with rows."""
 OTHER_SELECTOR = 0.6
 
 JOINT_SECONDS = {"ridge": 0.4, "kalman": 0.3, "kernel-rgs-decoder": 2.5, "kernel-rgs-sparse-decoder": 4.3}
@@ -44,7 +44,7 @@ class Size:
 
 
 def guess_seconds(size: Size, method: str) -> float:
-    """Return about how long a task takes on a reference machine: for its selector as rows² x features, else as rows.
+    """Return about how long a task takes on a reference machine: for its selector as rows² x features up to a bound.
 
     Measured within a factor of three for the default methods and decoders; searches over sets may take far longer.
     """
@@ -53,7 +53,8 @@ def guess_seconds(size: Size, method: str) -> float:
         return OVERHEAD + rows * features * JOINT_SECONDS[method]
     more = [DECODER_SECONDS.get(name, OTHER_DECODER) for name in size.decoders.get(method, ())]
     decoding = sum(more) * (OF_CLASSES if size.of_classes else 1)
-    return OVERHEAD + rows * features * (rows * SELECTOR_SECONDS.get(method, OTHER_SELECTOR) + decoding)
+    compared = min(rows, MOST_ROWS / REFERENCE_ROWS)
+    return OVERHEAD + rows * features * (compared * SELECTOR_SECONDS.get(method, OTHER_SELECTOR) + decoding)
 
 
 class Pace:

@@ -127,11 +127,12 @@ class LiveProgress(Progress):
     def __init__(self, stream: IO[str] | None = None, name: str = "") -> None:
         super().__init__(stream, name, interval=0.0)
         from rich.console import Console
-        from rich.progress import BarColumn, Progress as Bar, TextColumn
+        from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeElapsedColumn
 
         self._bar = Bar(
             BarColumn(bar_width=30),
             TextColumn("{task.description}", markup=False),
+            TimeElapsedColumn(),
             console=Console(file=self.stream),
             transient=True,
         )

@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from neurofs.features.holdouts import pick_evenly
 from neurofs.features.samples import Samples, as_samples
+from neurofs.ground.effort import bound
 from neurofs.ground.works import WORKS
 from neurofs.metric import neighbors
 from neurofs.selectors import loops_errors
@@ -27,6 +29,7 @@ from neurofs.selectors.targets import EitherSelector, standardize
 
 BLOCK = 64  # features looked at together
 DEFAULT_NEIGHBORS = 30
+MOST_ROWS = 6_500  # of SKS, with normal effort
 
 
 def feature_blocks(samples: Samples) -> Iterator[tuple[slice, np.ndarray]]:
@@ -166,6 +169,8 @@ class SKS(_Ranker):
         `fit`, never those of its own group.
     beta_factor : float
         See `beta`.
+    effort : "quick", "normal" or "full"
+        "full" takes all rows; "normal" an even selection of 6,500 if there are more, "quick" of a quarter of that.
 
     Attributes
     ----------
@@ -189,9 +194,12 @@ class SKS(_Ranker):
     exclude: str = "overlap"
     _: KW_ONLY
     beta_factor: float = 0.5
+    effort: str = "normal"
 
     def _score(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         beta, adaptive = check_width(self.beta, self.beta_factor)
+        rows = pick_evenly(len(samples), int(min(bound(self.effort, MOST_ROWS), len(samples))))
+        samples, Y, groups = samples[rows], Y[rows], None if groups is None else np.asarray(groups)[rows]
         k = check_neighbors(self.n_neighbors, len(samples), DEFAULT_NEIGHBORS)
         neighbors.check_pairs(samples, groups, self.exclude)
         settings = {"k": k, "beta": beta, "adaptive": adaptive, "groups": groups, "exclude": self.exclude}

@@ -152,3 +152,30 @@ def rgs_epoch(flat, starts, groups, span, Y, order, batch, k, beta, adaptive, st
         loss += rgs_slopes(flat, starts, groups, span, Y, rows, k, beta, adaptive, w2, slope)
         _step(w, slope, step, limit)
     return loss / order.shape[0]
+
+
+@njit(cache=True)
+def rgs_visits(flat, starts, Y, rows, index, count, batch, k, beta, adaptive, steps, limit, w):
+    """Visit `rows`, `batch` rows per step, and change w in place; neighbors are the k nearest of given candidates.
+
+    Row b of `index` has count[b] candidates of row rows[b]. `steps` are the step sizes of the rows; a step takes
+    that of its first.
+    """
+    n, most = w.shape[0], index.shape[1]
+    slope, d = np.empty(n, np.float32), np.empty(most, np.float32)
+    near, distance, p, u = np.empty(most, np.int64), np.empty(most, np.float32), np.empty(most), np.empty(most)
+    for first in range(0, rows.shape[0], batch):
+        w2 = (w * w).astype(np.float32)
+        slope[:] = ZERO
+        for b in range(first, min(first + batch, rows.shape[0])):
+            x = flat[starts[rows[b]] : starts[rows[b]] + n]
+            refine(flat, starts, w2, x, index[b], count[b], d)
+            order = np.argsort(d[: count[b]], kind="mergesort")[:k]
+            size = order.shape[0]
+            if size == 0:
+                continue
+            for r in range(size):
+                near[r], distance[r] = index[b, order[r]], d[order[r]]
+            _pull(distance, size, near, Y, Y[rows[b]], beta, adaptive, p, u)
+            _add_squares(flat, starts, x, near, size, u, slope)
+        _step(w, slope, steps[first], limit)

@@ -12,29 +12,19 @@ NOTES.md says how the defaults came about.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from math import isqrt
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from neurofs.features.samples import Samples
+from neurofs.ground.effort import bound
 from neurofs.ground.works import WORKS
-from neurofs.metric import loops_neighbors, neighbors
-from neurofs.selectors import loops_rgs
+from neurofs.metric import neighbors
+from neurofs.selectors.ascent import BATCH, BLOCK, MOST_NEIGHBORS, MOST_PAIRS, REFERENCES, USUAL_EPOCHS, VISITS, Ascent
 from neurofs.selectors.base import UNTOLD, Selector
-from neurofs.selectors.parameters import check_positive, resolve_auto
 from neurofs.selectors.targets import standardize
-
-MOST_NEIGHBORS = 30
-MOST_EPOCHS = 20
-SURVEY = 1000  # most rows, and most neighbors of each, of the survey
-STANDS_OUT = 3.0  # deviations from which the survey counts a feature as standing out
-HEAD_START = 0.2  # added to its weight for each further deviation, at most 5
-JUDGES = 500  # rows on which the leave-one-out error is watched
-WORTHWHILE = 0.02  # least relative improvement of an epoch that counts
-PATIENCE = 500  # rows visited without such an improvement before stopping
-MOST_WEIGHT = 1e15  # squares of larger ones, times squared distances, leave the range of float32
-BATCH = 8  # most rows that share one step
 
 
 @dataclass(eq=False, repr=False)
@@ -75,6 +65,10 @@ class RGS(Selector):
     order_by : "contribution" or "weight"
         What ranks the features: w √SD (times `head_start_`), since a quiet channel can have a large weight and yet
         matter little, and a busy one the reverse; or w alone, as published.
+    effort : "quick", "normal" or "full"
+        "full" finds the neighbors of each row among all rows, which costs m² N per epoch. "normal" does so up to some
+        6,500 rows; beyond, it makes 25,000 visits whose k/2 neighbors are found among 2,500 rows drawn anew for every
+        128 visits, with steps that shrink to nothing. "quick" makes 6,250 visits, from some 3,300 rows on.
 
     Attributes
     ----------
@@ -108,7 +102,7 @@ class RGS(Selector):
     citation, origin = WORKS["navot2005"], "Navot, Shpigelman, Tishby & Vaadia 2005"
     color = "blue"
     is_metric = True
-    cost = "m² N per epoch"
+    cost = "m² N per epoch, m N with normal effort"
 
     n_neighbors: Any = "auto"
     beta: Any = "adaptive"
@@ -124,6 +118,7 @@ class RGS(Selector):
     survey: bool = True
     step_limit: Any = 0.5
     order_by: str = "contribution"
+    effort: str = "normal"
 
     @classmethod
     def published(cls, **changes: Any) -> RGS:
@@ -147,6 +142,7 @@ class RGS(Selector):
             "multi_output": "separate",
             "step_limit": "none",
             "order_by": "weight",
+            "effort": "full",
         }
         return cls(**{**settings, **changes})
 
@@ -155,7 +151,7 @@ class RGS(Selector):
 
         >>> RGS.published().describe()[:50]
         'as published for neural data: k = 50; one β, 0.5 t'
-        >>> RGS(n_epochs=3, survey=False).describe()[-62:]
+        >>> RGS(n_epochs=3, survey=False, effort="full").describe()[-62:]
         ' 3 epochs, up to 8 samples per step; features ordered by w·√SD'
         """
         usual = self.published().get_params()
@@ -183,7 +179,15 @@ class RGS(Selector):
         text = f"η = {eta} for targets of unit variance, {epochs}, {batch} per step"
         text = text.replace(" 1 epochs", " one epoch").replace(" 1 samples", " one sample")
         text += f", best of {self.n_starts} starts" if self.n_starts > 1 else ""
-        return text + (", after a survey of the gradient through many neighbors" if self.survey else "")
+        text += ", after a survey of the gradient through many neighbors" if self.survey else ""
+        return text + (f" ({self._tell_effort()})" if self.effort != "full" else "")
+
+    def _tell_effort(self) -> str:
+        visits, pairs = int(bound(self.effort, VISITS)), int(bound(self.effort, MOST_PAIRS))
+        return (
+            f"above {isqrt(pairs // USUAL_EPOCHS):,} samples: {visits:,} visits, each with "
+            f"k/2 neighbors among {REFERENCES:,} samples drawn anew for every {BLOCK}, and steps that shrink to 0"
+        )
 
     def _tell_order(self) -> str:
         head = " times the head start of the survey" if self.survey else ""
@@ -198,7 +202,7 @@ class RGS(Selector):
             raise ValueError(f"order_by must be 'contribution' or 'weight'; found {self.order_by!r}")
         (samples,) = neighbors.centered(samples)
         samples, unit = of_usual_size(samples)
-        ascent = _Ascent(self, samples, groups, unit)
+        ascent = Ascent(self, samples, groups, unit)
         rng = check_random_state(self.random_state)
         parts = [Y] if self.multi_output == "joint" else np.split(Y, Y.shape[1], axis=1)
         runs = [ascent.best_of_starts(part / np.sqrt(part.shape[1]), rng) for part in parts]
@@ -227,136 +231,6 @@ class RGS(Selector):
         return self.importances_
 
 
-class _Run:
-    """One run: the best weights so far and the losses seen."""
-
-    def __init__(self, weights: np.ndarray, loss: float, beta: float) -> None:
-        """Start from `weights` and what they give."""
-        self.start, self.weights, self.loss, self.beta = weights.copy(), weights.copy(), loss, beta
-        self.losses = [loss]
-
-    def note(self, weights: np.ndarray, loss: float, beta: float) -> bool:
-        """Record an epoch; return whether it was worthwhile."""
-        self.losses.append(loss)
-        better = loss < self.loss * (1 - WORTHWHILE)
-        if loss < self.loss or len(self.losses) == 2:
-            self.weights, self.loss, self.beta = weights.copy(), loss, beta
-        return better
-
-
-class _Ascent:
-    """The samples of one fit with every "auto" resolved."""
-
-    def __init__(self, settings: RGS, samples: Samples, groups: Any, unit: float) -> None:
-        """Resolve the settings of `settings` for `samples`, which were multiplied by `unit`."""
-        m, n = samples.shape
-        self.samples, self.flat = samples, neighbors.plain(samples.flat)
-        self.groups = neighbors.loo_groups(groups, m)
-        self.span = neighbors.exclusion_span(samples, settings.exclude)
-        self.adaptive = isinstance(settings.beta, str) and settings.beta == "adaptive"
-        self.beta, self.unit = settings.beta, unit
-        self.factor = check_positive("beta_factor", settings.beta_factor)
-        self.k = count_neighbors(settings.n_neighbors, m)
-        self.step = resolve_auto(settings.step_size, min(2.0, n / 50), "step_size")
-        self.batch = int(resolve_auto(settings.batch_size, min(max(m // 16, 1), BATCH), "batch_size", whole=True))
-        self.fixed_epochs = not isinstance(settings.n_epochs, str)
-        self.epochs = int(resolve_auto(settings.n_epochs, MOST_EPOCHS, "n_epochs", whole=True))
-        self.survey = bool(settings.survey)
-        self.limit = np.inf if settings.step_limit == "none" else check_positive("step_limit", settings.step_limit)
-        self.starts = int(resolve_auto(settings.n_starts, 1, "n_starts", whole=True))
-
-    def best_of_starts(self, Y: np.ndarray, rng: np.random.RandomState) -> _Run:
-        """Return the run with the least leave-one-out error."""
-        m = len(self.samples)
-        judges = np.sort(rng.permutation(m)[:JUDGES])
-        width = self._width()
-        w = self.look(Y, rng, width) if self.survey else np.ones(self.samples.n_features)
-        runs = [self.run(Y, w.copy(), judges, width, rng) for _ in range(self.starts)]
-        return min(runs, key=lambda run: run.loss)
-
-    def _width(self) -> float:
-        """Return the β given to the loops: a factor if adaptive, else a width."""
-        if self.adaptive:
-            return self.factor
-        if self.beta == "auto":
-            _, distance, count = self._near(np.ones(self.samples.n_features), np.arange(len(self.samples)))
-            means = [row[:c].mean() for row, c in zip(distance, count, strict=True) if c]
-            width = self.factor * float(np.mean(means)) if means else 0.0
-            return width if width > 0 else 1.0
-        return check_positive("beta", self.beta) * self.unit**2
-
-    def look(self, Y: np.ndarray, rng: np.random.RandomState, width: float) -> np.ndarray:
-        """Return the weights after the survey: the slope of e at unit weights, through many neighbors."""
-        m, n = self.samples.shape
-        rows, slope = rng.permutation(m)[:SURVEY], np.empty(n, np.float32)
-        k, w2 = max(1, min(m // 2, SURVEY)), np.ones(n, np.float32)
-        data = self.flat, self.samples.starts, self.groups, self.span, Y
-        loops_rgs.rgs_slopes(*data, rows, k, width, self.adaptive, w2, slope)
-        away = slope.astype(np.float64) - np.median(slope)
-        deviation = 1.4826 * np.median(np.abs(away))  # of a normal distribution, from its median
-        if not 0 < deviation < np.inf:
-            return np.ones(n)
-        return 1.0 + HEAD_START * np.clip(away / deviation - STANDS_OUT, 0.0, 5.0)
-
-    def run(self, Y: np.ndarray, w: np.ndarray, judges: np.ndarray, width: float, rng: np.random.RandomState) -> _Run:
-        """Go through the epochs from the weights w."""
-        best = _Run(w, *self.judge(w, Y, judges, width))
-        idle = 0
-        for _ in range(self.epochs):
-            order = rng.permutation(len(self.samples))
-            self.epoch(Y, order, width, w)
-            idle = 0 if best.note(w, *self.judge(w, Y, judges, width)) else idle + 1
-            if not self.fixed_epochs and idle * len(self.samples) >= PATIENCE:
-                break
-        return best
-
-    def epoch(self, Y: np.ndarray, order: np.ndarray, width: float, w: np.ndarray) -> None:
-        """Change w by one pass over the rows of `order`."""
-        loops_rgs.rgs_epoch(
-            self.flat,
-            self.samples.starts,
-            self.groups,
-            self.span,
-            Y,
-            order,
-            self.batch,
-            self.k,
-            width,
-            self.adaptive,
-            self.step,
-            self.limit,
-            w,
-        )
-        if not np.abs(w).max() < MOST_WEIGHT:
-            raise ValueError("the weights of RGS grow without end; take a smaller step_size, or step_limit=0.5")
-        if self.adaptive:
-            w /= np.sqrt(np.mean(w * w))
-
-    def _near(self, w: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return index, distance and count of the neighbors of some rows."""
-        s, w2 = self.samples, (w * w).astype(np.float32)
-        index, count = np.zeros((rows.size, self.k), np.int64), np.zeros(rows.size, np.int64)
-        distance, norms = np.zeros((rows.size, self.k), np.float32), np.empty(len(s), np.float32)
-        loops_neighbors.row_norms(self.flat, s.starts, w2, norms)
-        query = (self.flat, s.starts[rows], self.groups[rows])
-        loops_neighbors.neighbors(
-            self.flat, s.starts, self.groups, norms, w2, *query, self.span, index, distance, count
-        )
-        return index, distance, count
-
-    def judge(self, w: np.ndarray, Y: np.ndarray, rows: np.ndarray, width: float) -> tuple[float, float]:
-        """Return the leave-one-out mean squared error of w on some rows, and the mean β."""
-        index, distance, count = self._near(w, rows)
-        predicted = np.empty((rows.size, Y.shape[1]))
-        loops_neighbors.soft_average(index, distance, count, self.k, Y, width, self.adaptive, predicted)
-        has = count > 0
-        if not has.any():
-            raise ValueError("no row has a neighbor: every other row overlaps it or is of its group")
-        loss = float(((Y[rows] - predicted)[has] ** 2).sum(axis=1).mean())
-        beta = width * float(distance[has].mean()) if self.adaptive else width
-        return loss, beta
-
-
 def of_usual_size(samples: Samples) -> tuple[Samples, float]:
     """Multiply by a power of two where squares would leave the range of float32; return both."""
     largest = float(np.max(np.abs(samples.flat), initial=0.0))
@@ -380,12 +254,3 @@ def mean_curve(curves: list[list[float]]) -> np.ndarray:
     """Average curves of different length, each held at its last value."""
     longest = max(len(c) for c in curves)
     return np.mean([c + [c[-1]] * (longest - len(c)) for c in curves], axis=0)
-
-
-def count_neighbors(n_neighbors: Any, m: int) -> int:
-    """Return k for m rows: at least 1, at most m − 1."""
-    if isinstance(n_neighbors, str) and n_neighbors == "log2":
-        k = int(np.ceil(np.log2(m)))
-    else:
-        k = int(resolve_auto(n_neighbors, min(m // 2, MOST_NEIGHBORS), "n_neighbors", whole=True))
-    return max(1, min(k, m - 1))

@@ -286,6 +286,7 @@ def test_the_key_of_a_task_knows_what_touches_it():
         {"settings": {"rgs": {"n_epochs": 1}}},
         {"decoders": ("knn",)},
         {"n_lags": 3},
+        {"effort": "full"},
     ):
         assert task_key(make_problem(**changed), task) != key, changed
     assert len({t.id for t in list_tasks(problem)}) == len(list_tasks(problem))

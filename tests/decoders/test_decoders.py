@@ -6,14 +6,14 @@ from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR as SklearnSVR
 
-from neurofs.decoders import DECODERS
+from neurofs.decoders import DECODERS, kernel_ridge, nearest
 from neurofs.decoders.base import best_by_turns, best_of_all
 from neurofs.decoders.kernel_ridge import KernelRidgeMetric
 from neurofs.decoders.libraries import SVR, GradientBoosting
 from neurofs.decoders.linear import Ridge, WienerCascade
 from neurofs.decoders.nearest import LocalLinear, SoftKNN
 from neurofs.decoders.preferred import MetricAverage
-from neurofs.features.holdouts import Holdout, hold_out
+from neurofs.features.holdouts import Holdout, hold_out, pick_evenly
 from neurofs.features.samples import Samples
 from neurofs.features.splits import overlap_audit
 
@@ -214,6 +214,17 @@ def test_kernel_ridge_uses_no_more_rows_than_allowed(cloud):
     X, y = cloud
     decoder = KernelRidgeMetric(width=1, ridge=0.1, max_rows=40).fit(X, y)
     assert decoder.parts_[0].model[1].dual.shape == (40, 2)
+
+
+@pytest.mark.parametrize("kind", [LocalLinear, KernelRidgeMetric])
+def test_many_rows_are_thinned_unless_effort_is_full(kind, cloud, monkeypatch):
+    X, y = cloud
+    for module in (nearest, kernel_ridge):
+        monkeypatch.setattr(module, "NORMAL_ROWS", 60)
+        monkeypatch.setattr(module, "TUNING_ROWS", 40)
+    normal, quick, full = (kind(effort=effort).fit(X, y) for effort in ("normal", "quick", "full"))
+    assert [len(decoder.parts_[0].model[0]) for decoder in (normal, quick, full)] == [60, 15, len(X)]
+    np.testing.assert_array_equal(normal.parts_[0].model[0], X[pick_evenly(len(X), 60)])
 
 
 def test_average_is_the_mean_of_its_members(session):

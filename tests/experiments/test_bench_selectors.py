@@ -18,6 +18,12 @@ def test_rows_in_small():
     assert "selectors" in BENCHES
 
 
+def test_few_samples_are_fitted_alike_with_normal_and_full_effort():
+    _, _, gap = selectors.rgs_rows(200, channels=2)
+    assert float(gap.figure) == 0
+    assert "m = 60 to 90" in selectors.growth_row(60, 90, channels=2).what
+
+
 def test_relieff_equals_skrebates():
     pytest.importorskip("skrebate", reason="skrebate is not installed")
     ratio, same, gap = selectors.relieff_rows(120, 40)

@@ -181,6 +181,21 @@ def test_epoch(batch, adaptive):
     assert np.abs(expected / w - 1).max() > 0.05
 
 
+def test_visits_with_all_rows_as_candidates_are_an_epoch():
+    samples, Y, w = windows()
+    X, banned = np.asarray(samples, float), reference.banned_pairs(samples.starts, samples.span)
+    order = np.random.default_rng(0).permutation(25)
+    index, count = np.zeros((25, 25), np.int64), (~banned[order]).sum(axis=1)
+    for b, i in enumerate(order):
+        index[b, : count[b]] = np.flatnonzero(~banned[i])
+    got, steps = w.copy(), np.where(np.arange(25) < 13, 0.1, 0.05)
+    loops_rgs.rgs_visits(samples.flat, samples.starts, Y, order, index, count, 4, 6, 0.5, True, steps, 0.5, got)
+    half = reference.rgs_epoch(X, Y, order[:16], 4, 6, 0.5, True, 0.1, 0.5, w, banned)
+    expected = reference.rgs_epoch(X, Y, order[16:], 4, 6, 0.5, True, 0.05, 0.5, half, banned)
+    np.testing.assert_allclose(got, expected, rtol=1e-3)
+    assert np.abs(expected / w - 1).max() > 0.05
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("k", [1, 5, M - 1])
 def test_sks(kind, k):

@@ -131,7 +131,7 @@ def borrow_electrodes(file):
 
 HAND = "processing/behavior/hand_velocity_container/hand_velocity"
 DAMAGE = {
-    "no version": (lambda f: f.attrs.__delitem__("nwb_version"), ["an NWB 2 file; found HDF5 without", ".h5"]),
+    "no version": (lambda f: f.attrs.__delitem__("nwb_version"), ["an NWB 2 file; found one without", ".h5"]),
     "version 1": (lambda f: f.attrs.__setitem__("nwb_version", "NWB-1.0.6"), ["found version NWB-1.0.6", "Convert"]),
     "no units": (delete("units"), ["/units: expected a table of units; found none"]),
     "units is a number": (replace("units", 3), ["/units: expected a table of units"]),

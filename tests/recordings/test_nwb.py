@@ -155,8 +155,8 @@ def test_options_choose_series_units_of_time_and_trials(rich_file):
     assert r.spikes[0].max() < 0.01
     with pytest.raises(InputError, match="--behavior paw: expected a series of the file"):
         load(rich_file, behavior=["paw"])
-    with pytest.raises(UsageError, match="counts has no meaning for NWB files"):
-        load(rich_file, counts="x")
+    with pytest.raises(UsageError, match="orientation has no meaning for NWB files"):
+        load(rich_file, orientation="time-by-channel")
     with pytest.raises(InputError, match="Say it with --sampling-rate"):
         load(rich_file, time_unit="samples")
     with pytest.raises(InputError, match="--exclude-channels 99"):

@@ -169,6 +169,7 @@ def test_the_hash_is_that_of_what_is_read(tmp_path):
     assert hash_input(folder) != before
 
 
+@pytest.mark.slow
 def test_decode_takes_a_folder_and_a_session_file_that_names_one(tmp_path):
     rng = np.random.default_rng(0)
     folder = tmp_path / "day1"

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from neurofs.features.samples import Samples
-from neurofs.selectors import RGS
+from neurofs.selectors import RGS, ascent
 
 pytestmark = pytest.mark.skipif(
     bool(numba.config.DISABLE_JIT), reason="slow uncompiled; test_loops checks the loops that way"
@@ -239,3 +239,37 @@ def test_clone_and_pipeline():
     X, y = task(m=100)
     pipeline = make_pipeline(RGS(2, random_state=0), LinearRegression())
     assert clone(pipeline).fit(X, y).predict(X).shape == (100,)
+
+
+def test_many_rows_are_visited_in_a_bounded_number_with_some_rows_as_references(monkeypatch):
+    monkeypatch.setattr(ascent, "MOST_PAIRS", 1e5)
+    monkeypatch.setattr(ascent, "VISITS", 1200)
+    monkeypatch.setattr(ascent, "REFERENCES", 150)
+    X, y = task(m=400)
+    bounded = RGS(random_state=0, n_epochs=3, survey=False).fit(X, y)
+    full = RGS(random_state=0, n_epochs=3, survey=False, effort="full").fit(X, y)
+    assert len(bounded.loss_curve_) == 1 + ascent.ROUNDS
+    assert len(full.loss_curve_) == 1 + 3
+    assert set(bounded.order_[:2]) == set(full.order_[:2]) == {3, 7}
+    again = RGS(random_state=0, n_epochs=3, survey=False).fit(X, y)
+    np.testing.assert_array_equal(again.weights_, bounded.weights_)
+    few = RGS(random_state=0, n_epochs=3, survey=False, effort="quick").fit(X, y)
+    assert not np.array_equal(few.weights_, bounded.weights_)
+
+
+def test_candidates_are_the_nearest_references_that_may_be_neighbors():
+    rng = np.random.default_rng(1)
+    samples, groups, w = Samples.from_counts(rng.poisson(1.0, (60, 5)), n_lags=3), np.arange(58) // 7, rng.random(15)
+    search = ascent.Ascent(RGS(n_neighbors=4), samples, groups, 1.0)
+    rows, references = np.array([3, 50, 21]), np.sort(rng.permutation(58)[:40])
+    index, count = search._candidates(w, rows, references)
+    X, banned = np.asarray(samples, float), reference.banned_pairs(samples.starts, samples.span)
+    for i, near, n in zip(rows, index, count, strict=True):
+        d = ((X - X[i]) ** 2 * w**2).sum(axis=1)
+        allowed = [j for j in references if not banned[i, j] and groups[i] != groups[j]]
+        np.testing.assert_allclose(np.sort(d[near[:n]]), np.sort(d[allowed])[:4], rtol=1e-5)
+
+
+def test_effort_is_one_of_three_words():
+    with pytest.raises(ValueError, match="effort must be one of quick, normal, full; found 'little'"):
+        RGS(effort="little").fit(*task())

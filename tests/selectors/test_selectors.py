@@ -9,6 +9,7 @@ import reference_trees
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GroupKFold, KFold
 
+from neurofs.features.holdouts import pick_evenly
 from neurofs.features.samples import Samples
 from neurofs.features.splits import BlockedKFold
 from neurofs.selectors import (
@@ -23,6 +24,7 @@ from neurofs.selectors import (
     ReliefF,
     RReliefF,
     Simba,
+    filters,
 )
 from neurofs.selectors.margin import find_margins
 
@@ -97,6 +99,15 @@ def test_sks(kind, k):
     Z = (Y - Y.mean(axis=0)) / Y.std(axis=0)
     expected = 1 - reference.sks(X, Z, k, 0.5, True, banned)
     np.testing.assert_allclose(SKS(n_neighbors=k).fit(X, Y).output_scores_, expected.T, atol=1e-6)
+
+
+def test_sks_takes_an_even_selection_of_many_rows_unless_told_to_take_all(monkeypatch):
+    X, Y = np.random.default_rng(0).random((90, 4)), np.random.default_rng(1).random(90)
+    monkeypatch.setattr(filters, "MOST_ROWS", 30)
+    rows, groups = pick_evenly(90, 30), np.arange(90) // 9
+    few = SKS().fit(X, Y, groups=groups).output_scores_
+    np.testing.assert_array_equal(few, SKS().fit(X[rows], Y[rows], groups=groups[rows]).output_scores_)
+    assert not np.array_equal(few, SKS(effort="full").fit(X, Y, groups=groups).output_scores_)
 
 
 def test_sks_of_windows_and_trials():

@@ -1,4 +1,4 @@
-"""How fast the selectors are, on one core: SKS, a step of forward selection, a pass of G-flip, ReliefF."""
+"""How fast the selectors are, on one core: RGS, SKS, a step of forward selection, a pass of G-flip, ReliefF."""
 
 import time
 from collections.abc import Iterator
@@ -19,6 +19,8 @@ def measure_selectors() -> Iterator[Row]:
     from neurofs.ground.threads import one_thread
 
     with one_thread():
+        yield from rgs_rows()
+        yield growth_row()
         yield sks_row()
         yield forward_row()
         yield gflip_row()
@@ -39,6 +41,40 @@ def make_counts(m: int, channels: int, lags: int = LAGS) -> tuple[Any, np.ndarra
 
 def _under(what: str, spent: float, goal: float) -> Row:
     return Row(what, f"{spent:.2f} s", f"under {goal:g} s", spent < goal)
+
+
+def rgs_rows(m: int = 20_000, channels: int = 48) -> Iterator[Row]:
+    """Compare normal with full effort of RGS: time, and R² of soft kNN on as many further samples as a quarter."""
+    samples, Y = make_counts(m + m // 4 + LAGS, channels)
+    train, test = np.arange(m), np.arange(m + LAGS, m + LAGS + m // 4)
+    spent, reached = zip(*(_fit_rgs(samples, Y, train, test, effort) for effort in ("normal", "full")), strict=True)
+    ratio, gap = spent[1] / spent[0], reached[0] - reached[1]
+    yield Row(f"RGS, m = {m}, N = {samples.n_features}: normal effort", f"{spent[0]:.2f} s")
+    yield Row("  times faster than full effort", f"{ratio:.1f}", "at least 8", ratio >= 8)
+    yield Row("  its R² of soft kNN less that of full effort", f"{gap:+.4f}", "at least -0.002", gap >= -0.002)
+
+
+def _fit_rgs(samples: Any, Y: np.ndarray, train: np.ndarray, test: np.ndarray, effort: str) -> tuple[float, float]:
+    """Return the time of a fit as `decode` does it, and R² of soft kNN in its metric."""
+    from neurofs.metric.neighbors import find_neighbors, soft_knn
+    from neurofs.selectors import RGS
+
+    rgs = RGS(n_epochs=3, survey=False, random_state=0, effort=effort)
+    rgs.fit(samples[train[:300]], Y[train[:300]])
+    spent = seconds(lambda: rgs.fit(samples[train], Y[train]), 1 if effort == "full" else 2)
+    near = find_neighbors(samples[train], samples[test], weights=rgs.weights_, k=20)
+    error = Y[test] - soft_knn(near, Y[train], beta=0.12)
+    return spent, float(np.mean(1 - error.var(axis=0) / Y[test].var(axis=0)))
+
+
+def growth_row(few: int = 5_000, many: int = 80_000, channels: int = 16) -> Row:
+    """Say how the time of RGS grows with the number of samples, with normal effort."""
+    samples, Y = make_counts(many, channels)
+    spent = [_fit_rgs(samples, Y, np.arange(m), np.arange(10), "normal")[0] for m in (few, many)]
+    exponent = float(np.log(spent[1] / spent[0]) / np.log(many / few))
+    return Row(
+        f"RGS, exponent of its time from m = {few} to {many}", f"{exponent:.2f}", "at most 1.15", exponent <= 1.15
+    )
 
 
 def sks_row(m: int = 4040, channels: int = 64) -> Row:

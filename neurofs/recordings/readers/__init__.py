@@ -114,6 +114,8 @@ def _load_object(source: Any, options: LoadOptions | None, keys: dict[str, Any])
 
 def _join(recording: Recording, path: Path, options: LoadOptions) -> Recording:
     """Return a recording with the behavior of another file."""
+    if find_address(path) is not None:
+        raise UsageError(f"behavior_file: {printable(path.name)} is not on this machine; download it first")
     _check_exists(path)
     known = find_format(path)
     if known is None:

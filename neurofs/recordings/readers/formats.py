@@ -38,7 +38,7 @@ class Format(NamedTuple):
     def render(self) -> str:
         """Return the row as lines of text."""
         rest = {key: value for key, value in self.record().items() if value and key not in ("files", "format")}
-        lines = [f"  {key}: {value}" for key, value in rest.items() if value != "neurofs"]
+        lines = [f"  {key}: {value.replace('`', '')}" for key, value in rest.items() if value != "neurofs"]
         return "\n".join([f"{self.place}   {self.about}", *lines])
 
 

@@ -184,13 +184,13 @@ class RemoteFile(io.RawIOBase):
             raise InputError("server", "a server that sends parts of files", "one that does not", remedy)
         first, last, length = (int(number) for number in found.groups())
         version = headers.get("ETag") or headers.get("Last-Modified") or ""
+        if self.length and (length, version) != (self.length, self._version):
+            raise InputError("server", "the same file throughout", "another length or version", "Read it again.")
         expected = min(stop, length)
         if (first, last + 1) != (start, expected) or len(data) != expected - start:
             part = f"{len(data):,} bytes from {first:,} on"
             remedy = "The server or something between sends the wrong part; download the file."
             raise InputError("server", f"bytes {start:,} to {expected:,}", part, remedy)
-        if self.length and (length, version) != (self.length, self._version):
-            raise InputError("server", "the same file throughout", "another length or version", "Read it again.")
         self.length, self._version = length, version
 
 
@@ -213,7 +213,8 @@ def _fetch(url: str, headers: dict[str, str]) -> tuple[bytes, Any]:
         try:
             return _request(url, headers, deadline)
         except urllib.error.HTTPError as error:
-            reason = f"{error.code} {printable(str(error.reason).splitlines()[0] if error.reason else '')}"
+            in_circles = 300 <= error.code < 400
+            reason = "redirections that never end" if in_circles else f"{error.code} {printable(error.reason)}"
             error.close()
             if error.code < 500 and error.code not in (408, 429):
                 break
