@@ -39,13 +39,19 @@ def find_velocity(series: Series) -> tuple[str, ...]:
         return ()
     position, velocity = series.values[:, :half], series.values[1:, half:]
     steps = np.diff(position, axis=0) / np.diff(series.time)[:, None]
-    size, own = _usual_size(velocity), _usual_size(steps)
-    distance = _usual_size(velocity - steps * (size / np.where(own > 0, own, 1.0)))
-    return series.columns[half:] if bool(np.all(distance < ALIKE * size)) else ()
+    alike = all(_are_alike(v, d) for v, d in zip(velocity.T, steps.T, strict=True))
+    return series.columns[half:] if alike else ()
 
 
-def _usual_size(values: np.ndarray) -> np.ndarray:
-    return np.median(np.nan_to_num(np.abs(values)), axis=0)
+def _are_alike(velocity: np.ndarray, steps: np.ndarray) -> bool:
+    """Whether most values are steps in another unit, which the ratio of the larger ones tells."""
+    known = np.isfinite(velocity) & np.isfinite(steps)
+    velocity, steps = velocity[known], steps[known]
+    large = np.abs(steps) > np.median(np.abs(steps)) if len(steps) else np.zeros(0, dtype=bool)
+    if not large.any():
+        return False
+    distance = np.median(np.abs(velocity - np.median(velocity[large] / steps[large]) * steps))
+    return bool(distance < ALIKE * np.median(np.abs(velocity)))
 
 
 def tell_unnamed(series: Series) -> str:

@@ -53,3 +53,9 @@ def test_a_file_without_a_bin_width_is_shown_with_the_option_that_it_needs(share
     assert asked.exit_code == 2
     assert "  --counts Y --counts-bin-width SECONDS" in asked.stdout
     assert "  --behavior X   if" in asked.stdout
+
+
+def test_velocities_without_names_are_suggested(shared_data):
+    given = ["--counts", "Y", "--counts-bin-width", "0.1", "--behavior", "X", "--quiet"]
+    asked = CliRunner().invoke(main, ["inspect", str(shared_data / "contdata95.mat"), *given])
+    assert asked.stdout.rstrip().endswith("--target X:2,X:3")
