@@ -50,11 +50,14 @@ class Run:
         self.start, self.weights, self.loss, self.beta = weights.copy(), weights.copy(), loss, beta
         self.losses = [loss]
 
-    def note(self, weights: np.ndarray, loss: float, beta: float) -> bool:
-        """Record an epoch; return whether it was worthwhile."""
+    def note(self, weights: np.ndarray, loss: float, beta: float, shrinking: bool = False) -> bool:
+        """Record an epoch; return whether it was worthwhile.
+
+        Where steps shrink, the later weights are the better ones: what a few rows say counts only against the start.
+        """
         self.losses.append(loss)
         better = loss < self.loss * (1 - WORTHWHILE)
-        if loss < self.loss or len(self.losses) == 2:
+        if loss < (self.losses[0] if shrinking else self.loss) or len(self.losses) == 2:
             self.weights, self.loss, self.beta = weights.copy(), loss, beta
         return better
 
@@ -127,7 +130,8 @@ class Ascent:
             else:
                 first = (len(best.losses) - 1) * len(order)
                 self.visit(Y, order, 1 - (first + np.arange(len(order))) / self.visits, width, w, rng)
-            idle = 0 if best.note(w, *self.judge(w, Y, judges, width)) else idle + 1
+            worthwhile = best.note(w, *self.judge(w, Y, judges, width), shrinking=self.visits is not None)
+            idle = 0 if worthwhile else idle + 1
             if not self.fixed_epochs and idle * len(order) >= PATIENCE:
                 break
         return best
