@@ -198,10 +198,10 @@ class SKS(_Ranker):
 
     def _score(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         beta, adaptive = check_width(self.beta, self.beta_factor)
+        neighbors.check_pairs(samples, groups, self.exclude)
         rows = pick_evenly(len(samples), int(min(bound(self.effort, MOST_ROWS), len(samples))))
         samples, Y, groups = samples[rows], Y[rows], None if groups is None else np.asarray(groups)[rows]
         k = check_neighbors(self.n_neighbors, len(samples), DEFAULT_NEIGHBORS)
-        neighbors.check_pairs(samples, groups, self.exclude)
         settings = {"k": k, "beta": beta, "adaptive": adaptive, "groups": groups, "exclude": self.exclude}
         error = sks_scores(samples, standardize(Y), **settings)
         return 1.0 - error.T

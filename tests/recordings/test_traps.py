@@ -75,7 +75,7 @@ def test_rates_become_the_counts_that_they_were(name, tmp_path):
         (
             "contdata95.mat",
             {"counts": "Y", "counts_bin_width": 0.1, "behavior": "X"},
-            ["series 'X': 4 columns without names; name those to decode: --target X:0"],
+            ["series 'X': columns 2, 3 are the velocity of 0, 1; to decode the position: --target X:0,X:1"],
         ),
     ],
 )

@@ -79,7 +79,7 @@ def test_interactive_figures_are_saved_as_shown_on_light_paper(report, open_page
 def test_buttons_are_small_and_named(report, open_page):
     page = open_page(report)
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
-    assert page.get_by_role("button", name="SVG: save Tuning of the channels").is_visible()
+    assert page.get_by_role("button", name="SVG: save Tuning", exact=True).is_visible()
     boxes = [b.bounding_box() for b in page.locator(".files button").all() if b.is_visible()]
     assert len(boxes) > 20
     assert all(box["height"] < 26 for box in boxes)
