@@ -13,6 +13,7 @@ import hypothesis
 import pytest
 
 PORTABLE = Path(__file__).parent / "portable"
+collect_ignore = ["portable"]  # importing it makes this process like one of Windows
 LIKE_WINDOWS = "NEUROFS_TEST_PORTABLE" in os.environ
 if LIKE_WINDOWS:  # here, and in all processes that tests start
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(PORTABLE), os.environ.get("PYTHONPATH")]))
