@@ -146,7 +146,7 @@ def _doubt(summary: Findings) -> Iterator[str]:
     """Say where the interval of R² may not hold what it says."""
     doubts = [printable(doubt) for doubt in summary.session.doubts]
     if doubts:
-        yield f"The interval of R² may hold less often than 95 %, about 85 % in simulations: {'; '.join(doubts)}."
+        yield f"The interval of R² may hold less often than 95 %: {'; '.join(doubts)}."
 
 
 def _tell_missed(test: Chance) -> str:
