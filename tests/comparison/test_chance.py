@@ -240,8 +240,5 @@ def test_a_doubt_about_the_interval_is_said():
     found = neurofs.compare(slow, "hand", **OPTIONS).summary
     (doubt,) = found.session.doubts
     assert doubt.endswith("% of the variance of hand:x lies between folds, not inside them")
-    assert (
-        f"The interval of R² may hold less often than 95 %: {doubt}."
-        in found.headline.believe
-    )
+    assert f"The interval of R² may hold less often than 95 %: {doubt}." in found.headline.believe
     assert any(doubt in warning for warning in found.session.warnings)
