@@ -41,6 +41,7 @@ PEAK_SPEED = 20.0
 """Speed to which tuning is scaled, in cm/s."""
 
 CHANNELS_PER_ELECTRODE = 4
+MOST_TRIALS, MOST_ELECTRODES, MOST_DRIFT = 100_000, 10_000, 3.0
 
 
 def simulate_session(
@@ -78,8 +79,14 @@ def simulate_session(
     >>> sorted(session.channels["kind"].unique())
     ['isolated', 'threshold', 'unused']
     """
-    if n_trials < 1 or n_electrodes < 1:
-        raise UsageError("simulate: expected at least one trial and one electrode")
+    if not 1 <= n_trials <= MOST_TRIALS or not 1 <= n_electrodes <= MOST_ELECTRODES:
+        raise UsageError(
+            f"simulate: expected 1 to {MOST_TRIALS:,} trials and 1 to {MOST_ELECTRODES:,} electrodes; "
+            f"found {n_trials} and {n_electrodes}"
+        )
+    if random_state < 0 or not 0 <= drift <= MOST_DRIFT:
+        found = f"found {random_state} and {drift:g}"
+        raise UsageError(f"simulate: expected a seed of at least 0 and a drift from 0 to {MOST_DRIFT:g}; {found}")
     seeds = np.random.SeedSequence(random_state).spawn(4)
     task_rng, channel_rng, spike_rng, mix_rng = (np.random.default_rng(seed) for seed in seeds)
     movement = _simulate_movement(n_trials, task_rng)

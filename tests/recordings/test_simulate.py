@@ -107,9 +107,15 @@ def test_the_same_seed_gives_the_same_session_and_another_does_not():
     assert one.n_spikes != other.n_spikes
 
 
-def test_bad_settings_are_refused():
-    with pytest.raises(UsageError, match="at least one trial"):
-        simulate_session(0)
+@pytest.mark.parametrize(
+    "settings", [{"n_trials": 0}, {"n_trials": 10**11}, {"random_state": -1}, {"drift": np.nan}, {"drift": 1e300}]
+)
+def test_settings_out_of_range_are_refused(settings):
+    with pytest.raises(UsageError, match="simulate: expected"):
+        simulate_session(**{"n_trials": 2, **settings})
+
+
+def test_unknown_endings_are_refused():
     with pytest.raises(UsageError, match=r"expected one of the endings \.nwb, \.npz, \.h5"):
         write(simulate_session(2), "session.txt")
 
