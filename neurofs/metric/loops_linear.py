@@ -12,7 +12,7 @@ from numba import njit
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _inner_products(flat, starts, w2, x, index, M):
     """M[r, s] = z_r · z_s of the differences z = w ⊙ (x' − x) to the query."""
     n = x.shape[0]
@@ -24,7 +24,7 @@ def _inner_products(flat, starts, w2, x, index, M):
     M[:] = np.dot(Z, Z.T)
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _halved_distances(pairwise, index, M):
     """M[r, s] = −½ d_rs, from the squared distances among all rows."""
     for r in range(M.shape[0]):
@@ -33,7 +33,7 @@ def _halved_distances(pairwise, index, M):
             out[s] = np.float32(-0.5) * row[index[s]]
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True, fastmath=FAST, inline="always")
 def _multiply(M, v, out):
     """out = M v; returns Σ v_r out_r."""
     narrow, total = v.astype(np.float32), 0.0
@@ -46,7 +46,7 @@ def _multiply(M, v, out):
     return total
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True, fastmath=FAST, inline="always")
 def _solve_ridge(M, p, root, penalty, b, c):
     """Write c with (√p C M Cᵀ √p + penalty · I) c = b, to 1e-5 of b, by conjugate gradients.
 
@@ -87,7 +87,7 @@ def _solve_ridge(M, p, root, penalty, b, c):
             direction[r] = residual[r] + (square / before) * direction[r]
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _local_linear_row(M, lead, index, p, Y, ridge, out):
     """Weighted ridge regression with intercept, evaluated at the query, in dual form.
 
@@ -116,7 +116,7 @@ def _local_linear_row(M, lead, index, p, Y, ridge, out):
                 out[o] -= root[r] * (s[r] - middle) * c[r]
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=FAST)
 def local_linear(flat, starts, w2, q_flat, q_starts, index, count, p, Y, ridge, out):
     """Local-linear estimate on the neighbors of every query, as many as have weights p; NaN without any."""
     n = w2.shape[0]
@@ -131,7 +131,7 @@ def local_linear(flat, starts, w2, q_flat, q_starts, index, count, p, Y, ridge, 
             _local_linear_row(M, lead, index[i], p[i, :size], Y, ridge, out[i])
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=FAST)
 def local_linear_from_table(pairwise, index, distance, count, p, Y, ridge, out):
     """Do the same as `local_linear` from the squared distances among the training rows, cheaper by far."""
     for i in range(index.shape[0]):
