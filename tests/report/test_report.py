@@ -173,7 +173,8 @@ def test_the_methods_text_follows_the_settings():
     assert "RGS (Navot et al., 2005), correlation" in text
     assert "n, k, β and whether RGS weighed distances were chosen on inner hold-outs" in text
     assert "RGS was run in a form other than the published one: k = half of the samples, at most 30; β = 0.25 " in text
-    assert "3 epochs, up to 8 samples per step; features ordered by w·√SD. " in text
+    assert "3 epochs, up to 8 samples per step (above 6,531 samples: 25,000 visits, " in text
+    assert "steps that shrink to 0); features ordered by w·√SD. " in text
     assert "Neighbors for RGS came from other trials, without overlapping windows." in text
     assert "shifted by up to 12.0 s to both sides (200 shifts), with p = m/(N + 1) (Harris, 2020)" in text
     fixed = replace(comparison, config=RunOptions(n_neighbors=50, beta=0.5, sqrt=True, smooth=0.05))

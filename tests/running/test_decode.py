@@ -168,7 +168,7 @@ class InterruptedTwice(Serial):
 
 def test_a_second_interrupt_is_not_swallowed(options, tmp_path):
     with pytest.raises(KeyboardInterrupt, match="again"):
-        decode(options, tmp_path, InterruptedTwice(), progress=lambda done, total: done and interrupt())
+        decode(options, tmp_path, InterruptedTwice(), progress=lambda done, total, *_: done and interrupt())
 
 
 def test_sigterm_is_an_interrupt(session, tmp_path):

@@ -32,8 +32,8 @@ def test_lags_are_chosen_said_and_written_down(short_trials, tmp_path):
     result = decode(short_trials, *few, "--out", tmp_path / "run")
     assert result.exit_code == 0, result.stderr
     assert "100 ms bins × 3 lags (chosen for trials of 1 s); decodes 215 samples of 30 trials, 0.4 min" in result.stderr
-    assert "dropped 60 bins: 60 at the edge of trials, where no window of 0.3 s fits" in result.stderr
-    assert "warning" not in result.stderr
+    assert "60 at the edge of trials, where no window of 0.3 s fits" in result.stderr
+    assert "not decoded" not in result.stderr
     assert "short: 100 ms bins × 3 lags; decodes 215 samples of 30 trials" in result.stdout
     settings = tomllib.loads((tmp_path / "run" / "run.toml").read_text())
     assert (settings["bin_width"], settings["n_lags"]) == (0.1, 3)
