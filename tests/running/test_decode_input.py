@@ -26,8 +26,7 @@ def test_classes_are_decoded_with_a_confusion_matrix(tmp_path):
     found = compare(session, "direction", n_lags=2, n_splits=3, selectors=("relieff", "infogain"), decoders=("knn",))
     counts = np.array(found.summary.confusion.counts)
     assert counts.sum() == found.summary.session.n_samples
-    best = found.summary.methods[0]
-    rows = found.scores[found.scores["chosen"] & (found.scores["method"] == best.method)]
+    rows = found.scores[found.scores["chosen"] & (found.scores["method"] == found.summary.main)]
     weighted = np.average(rows["accuracy"], weights=rows["n_test"])
     assert np.trace(counts) / counts.sum() == pytest.approx(weighted)
     assert found.summary.score == "accuracy"
@@ -123,7 +122,7 @@ def test_missing_targets_are_dropped_counted_and_reported(tmp_path):
     session = json.loads(result.stdout)["session"]
     holes = {t for t in range(0, 240, 7) if t % 20 >= 1}
     assert session["dropped"]["target"] == len(holes)
-    assert any(f"{len(holes)} samples were dropped" in warning for warning in session["warnings"])
+    assert any(f"the target of {len(holes)} is missing" in warning for warning in session["warnings"])
 
 
 def test_leaking_folds_are_in_the_summary(tmp_path):
