@@ -29,6 +29,9 @@ def test_the_numbers_of_the_headline_are_those_of_the_run(demo_run, open_page):
         assert card.locator(".value").inner_text() == format_number(number["mean"])
         own = scores[scores["chosen"] & (scores["method"] == number["method"])]
         assert number["mean"] == pytest.approx(own["r2"].mean())
+    linear = scores[scores["chosen"] & scores["method"].isin(["ridge", "kalman"])].groupby("method")["r2"].mean().max()
+    shown = page.locator("[data-number=linear] .value")
+    assert float(shown.get_attribute("data-value")) == pytest.approx(linear)
     assert float(page.locator("[data-number=chance]").locator(".value").get_attribute("data-value")) == 0
     for sentence in (*summary["headline"]["how_well"], *summary["headline"]["which"]):
         assert sentence in page.locator("#headline").inner_text()
