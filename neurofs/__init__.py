@@ -10,13 +10,21 @@ The path of the data is a handful of names, imported when they are first used:
 ((271, 640), (271, 2))
 """
 
+import difflib
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:  # so that editors and type checkers know what `neurofs.load` returns
     from neurofs.comparison.comparison import Comparison as Comparison, read as read, save as save
+    from neurofs.comparison.contrast import compare_runs as compare_runs
+    from neurofs.comparison.time_course import (
+        TimeCourse as TimeCourse,
+        decode_around as decode_around,
+        read_time_course as read_time_course,
+    )
+    from neurofs.comparison.variation import Variation as Variation, read_variation as read_variation
     from neurofs.decoders import DECODERS as DECODERS
     from neurofs.decoders.base import Decoder as Decoder, TunedDecoder as TunedDecoder
     from neurofs.decoders.kernel_rgs import KernelRGSDecoder as KernelRGSDecoder
@@ -34,15 +42,19 @@ if TYPE_CHECKING:  # so that editors and type checkers know what `neurofs.load` 
     )
     from neurofs.ground.method import Method as Method
     from neurofs.ground.works import Work as Work
-    from neurofs.pipeline import compare as compare
+    from neurofs.pipeline import compare as compare, encode as encode
     from neurofs.recordings.quality import inspect_file as inspect_file
     from neurofs.recordings.readers import load as load
     from neurofs.recordings.recording import Recording as Recording, Series as Series
     from neurofs.recordings.simulate import map_truth as map_truth, simulate_session as simulate_session
     from neurofs.recordings.writers import write as write
+    from neurofs.report.notebook import Plots as Plots, show_axes as show_axes, show_report as show_report
     from neurofs.report.page import render as render
+    from neurofs.report.time_page import draw_time_course as draw_time_course, render_time_course as render_time_course
+    from neurofs.report.variation_page import draw_variation as draw_variation, render_variation as render_variation
     from neurofs.running.fitting import fit as fit
     from neurofs.running.session import decode as decode
+    from neurofs.running.varying import vary as vary
     from neurofs.selectors import SELECTORS as SELECTORS
     from neurofs.selectors.base import Selector as Selector
     from neurofs.selectors.kernel_rgs import KernelRGS as KernelRGS
@@ -69,11 +81,18 @@ _ROOMS = {
     "decoders.model": "Model",
     "decoders.model_folder": "read_model",
     "decoders.online": "OnlineDecoder",
-    "pipeline": "compare",
+    "pipeline": "compare encode",
     "comparison.comparison": "Comparison read save",
+    "comparison.variation": "Variation read_variation",
+    "comparison.contrast": "compare_runs",
+    "comparison.time_course": "TimeCourse decode_around read_time_course",
     "report.page": "render",
+    "report.notebook": "Plots show_axes show_report",
+    "report.variation_page": "draw_variation render_variation",
+    "report.time_page": "draw_time_course render_time_course",
     "running.session": "decode",
     "running.fitting": "fit",
+    "running.varying": "vary",
     "ground.method": "Method",
     "ground.works": "Work",
 }
@@ -82,10 +101,14 @@ _HOMES = {name: f"neurofs.{home}" for home, names in _ROOMS.items() for name in 
 __all__ = ["__version__", *_HOMES]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'neurofs' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+if not TYPE_CHECKING:  # else no name would be unknown to a type checker
+
+    def __getattr__(name: str) -> object:
+        if name not in _HOMES:
+            near = difflib.get_close_matches(name, _HOMES, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise AttributeError(f"module 'neurofs' has no attribute {name!r}{hint}")
+        return getattr(importlib.import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

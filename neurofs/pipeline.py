@@ -10,9 +10,9 @@
 run goes on.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Unpack
 
 import pandas as pd
 import xarray as xr
@@ -21,6 +21,7 @@ from neurofs.comparison.channel_tests import ask_channels
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.digest import summarize
 from neurofs.comparison.evaluate import run_task
+from neurofs.comparison.given import choose_recording
 from neurofs.comparison.problem import Problem, Task, list_tasks
 from neurofs.comparison.provenance import describe_provenance
 from neurofs.comparison.session import describe_session
@@ -29,6 +30,8 @@ from neurofs.comparison.summary import Dependency, Provenance
 from neurofs.comparison.tables import assemble_predictions, assemble_scores, assemble_weights, rank_channels
 from neurofs.features.tensor import build_tensor
 from neurofs.ground.config import CompareOptions, LoadOptions, RunOptions, TensorOptions, select_options
+from neurofs.ground.errors import UsageError
+from neurofs.ground.keys import RunKeys
 from neurofs.recordings.choose import choose_part
 from neurofs.recordings.readers import load
 from neurofs.recordings.recording import Recording
@@ -90,8 +93,11 @@ def _measure_dependency(prepared: Prepared, scores: pd.DataFrame) -> tuple[Depen
     return measure_dependency(prepared.problem, scores, channels, prepared.tensor["lag"].values[::-1])
 
 
-def compare(recording: Recording, target: str | list[str], **options: Any) -> Comparison:
+def compare(recording: object, target: str | Sequence[str], **options: Unpack[RunKeys]) -> Comparison:
     """Compare selectors on a recording; `options` are the keys of a run.toml.
+
+    A recording may also be a path, or anything else that `load` takes; selectors are names, or estimators whose
+    parameters are then the settings.
 
     >>> from neurofs.recordings.simulate import simulate_session
     >>> session = simulate_session(12, n_electrodes=4, random_state=1)
@@ -99,6 +105,29 @@ def compare(recording: Recording, target: str | list[str], **options: Any) -> Co
     >>> found.summary.audit.passed, found.summary.methods[0].method
     (True, 'corrcoef')
     """
-    prepared = prepare(RunOptions(target=target, **options), recording)
+    prepared = prepare(*choose_recording(recording, {**options, "target": target}))
     tasks = list_tasks(prepared.problem)
     return finish(prepared, {task: run_task(prepared.problem, task) for task in tasks})
+
+
+def encode(recording: object, target: str | Sequence[str], **options: Unpack[RunKeys]) -> pd.DataFrame:
+    """Return how well the target predicts each channel, and each channel the target, on the same folds.
+
+    A row per channel: rate, lag, cross-validated pseudo-R² of a Poisson regression with its 95 % interval, preferred
+    direction and depth, and R² of a linear decoder from the channel alone and what it loses without it
+    (`comparison.encoding_models`).
+
+    >>> from neurofs.recordings.simulate import simulate_session
+    >>> encode(simulate_session(12, n_electrodes=1, random_state=1), "hand_velocity", n_lags=2, n_splits=3).shape
+    (4, 10)
+    """
+    from neurofs.comparison.encoding_models import describe_encoding
+
+    prepared = prepare(*choose_recording(recording, {**options, "target": target}))
+    tensor = prepared.tensor
+    if prepared.recording.is_signal:
+        raise UsageError(
+            f"encode: expected spikes, which a Poisson regression predicts; found {prepared.recording.kind}"
+        )
+    channels = [str(name) for name in tensor["channel"].values]
+    return describe_encoding(prepared.problem, channels, tensor["lag"].values, tensor.attrs["bin_width"])

@@ -7,10 +7,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from neurofs.comparison.store import TaskStore
+from neurofs.ground.files import hash_file
 from neurofs.running.events import read_events
+from neurofs.running.marks import TABLES
 
 DEFAULTS = """
 [defaults]
@@ -34,13 +37,15 @@ def write_batch(folder: Path, text: str = MINI) -> Path:
     return path
 
 
-def start(*arguments: object, path: Path | None = None) -> subprocess.Popen:
+def start(
+    *arguments: object, path: Path | None = None, environment: Mapping[str, str] = os.environ
+) -> subprocess.Popen:
     """Start ``neurofs`` as a command, `path` being searched for modules first.
 
     It obeys Ctrl-C even where these tests run in the background, where shells let commands ignore it.
     """
     places = [str(path)] if path else []
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([*places, *filter(None, sys.path)])}
+    environment = {**environment, "PYTHONPATH": os.pathsep.join([*places, *filter(None, sys.path)])}
     command = [sys.executable, "-m", "neurofs", *map(str, arguments)]
     return subprocess.Popen(
         command,
@@ -66,6 +71,14 @@ def wait_for(condition, seconds=300):
             return
         time.sleep(0.1)
     raise TimeoutError
+
+
+def read_results(out: Path) -> dict[str, str]:
+    """The SHA-256 of every table that a batch leaves, by its path."""
+    names = ("scores.csv", *TABLES, "channels.csv", "pairs.csv")
+    found = [*out.glob("scores.csv"), *(p for p in out.glob("sessions/*/*") if p.name in names)]
+    assert len(found) > 5
+    return {str(path.relative_to(out)): hash_file(path) for path in found}
 
 
 def stored_keys(out: Path) -> set[tuple[str, str]]:

@@ -14,6 +14,7 @@ import pytest
 
 PORTABLE = Path(__file__).parent / "portable"
 collect_ignore = ["portable"]  # importing it makes this process like one of Windows
+collect_ignore += ["fuzz"] if sys.platform == "win32" else []  # which cannot fork
 LIKE_WINDOWS = "NEUROFS_TEST_PORTABLE" in os.environ
 if LIKE_WINDOWS:  # here, and in all processes that tests start
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(PORTABLE), os.environ.get("PYTHONPATH")]))
@@ -31,7 +32,7 @@ CHROMIUM = Path("/usr/bin/chromium")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whatever starts a browser or a cluster is left out of the quick lane."""
     for item in items:
-        if item.get_closest_marker("browser") or item.get_closest_marker("dask"):
+        if any(item.get_closest_marker(name) for name in ("browser", "dask", "slurm")):
             item.add_marker(pytest.mark.slow)
 
 

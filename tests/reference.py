@@ -110,12 +110,16 @@ def published_rgs(X, y, k, order, banned):
     return w
 
 
-def sks(X, Y, k, beta, adaptive, banned):
-    """Leave-one-out MSE of soft kNN on each feature alone, the mean over all choices among equally far rows."""
+def sks(X, Y, k, beta, adaptive, banned, judged=None):
+    """Leave-one-out MSE of soft kNN on each feature alone, the mean over all choices among equally far rows.
+
+    `judged` are the rows whose errors count, all by default.
+    """
+    judged = range(len(X)) if judged is None else judged
     out = np.empty((X.shape[1], Y.shape[1]))
     for f in range(X.shape[1]):
         D = (X[:, f : f + 1] - X[:, f]) ** 2
-        rows = [i for i in range(len(X)) if not banned[i].all()]
+        rows = [i for i in judged if not banned[i].all()]
         out[f] = np.mean([tied_error(D[i], Y, i, k, beta, adaptive, banned[i]) for i in rows], axis=0)
     return out
 

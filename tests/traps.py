@@ -287,7 +287,7 @@ TIME_TRAPS = [
         nwb(velocity=VELOCITY[:900], time=BINS[:900]),
         "30 % lost unseen",
         "plain",
-        "behavior covers 69% of the time with spikes",
+        "behavior covers 69 % of the time with spikes",
     ),
     Trap(
         "electrode-and-unit",

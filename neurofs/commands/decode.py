@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from neurofs.commands.batch import run_sessions
-from neurofs.commands.help import HOW, Option
+from neurofs.commands.help import HOW, OUTPUT, Option
 from neurofs.commands.options import RunCommand, jobs_option, out_option, read_given, read_settings
 from neurofs.commands.output import current_output
 from neurofs.ground.errors import MAX_MESSAGE, printable
@@ -19,7 +19,9 @@ from neurofs.ground.errors import MAX_MESSAGE, printable
 @out_option("Run folder; reports/NAME-TARGET by default.")
 @jobs_option
 @click.option("--fresh", is_flag=True, help="Do all tasks again, also those done by an earlier run.")
-@click.option("--overwrite", is_flag=True, help="Replace a run with other settings in the same folder.")
+@click.option(
+    "--overwrite", cls=Option, group=OUTPUT, is_flag=True, help="Replace a run with other settings in the same folder."
+)
 @click.option(
     "--set",
     "settings",
@@ -55,8 +57,8 @@ def decode_command(
       neurofs decode reports/day1/run.toml --out reports/day1-again
     """
     _expect_work(jobs)
+    from neurofs.comparison.given import choose_options
     from neurofs.running.batch.config import place_sessions
-    from neurofs.running.session import choose_options
 
     values = read_given(given) | ({"settings": read_settings(settings)} if settings else {})
     runs = [choose_options(session, values) for session in sessions or (None,)]

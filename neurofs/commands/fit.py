@@ -57,13 +57,12 @@ def fit_command(
       neurofs fit day1.nwb day2.nwb --target hand_velocity --decoder kalman --out models/both
       neurofs fit day1.nwb --target hand_velocity --selector rgs --decoder knn --out models/small
     """
+    from neurofs.comparison.given import choose_options
     from neurofs.decoders.model_folder import check_place
     from neurofs.decoders.online import time_silence
-    from neurofs.recordings.checks import find_remarks
     from neurofs.running.executors import make_executor
-    from neurofs.running.fitting import fit_run, fit_sessions, load_sessions
+    from neurofs.running.fitting import choose_beyond_loading, fit, fit_run, load_sessions
     from neurofs.running.progress import open_progress
-    from neurofs.running.session import choose_options
 
     check_place(out, overwrite)
     values, output = read_given(given), current_output()
@@ -74,19 +73,17 @@ def fit_command(
         raise UsageError("--method is for the folder of a finished run; say --decoder and --selector")
     else:
         options = [choose_options(session, values) for session in sessions]
-        recordings = load_sessions(options)
-        for recording in recordings:
-            for remark in filter(lambda one: one.serious, find_remarks(recording)):
-                output.tell(f"warning: {printable(recording.name)}: {remark.text}")
+        recordings = load_sessions(options, output.tell)
         with open_progress(None, printable(out.name), output.quiet, output.verbose) as view:
-            model = fit_sessions(
+            model = fit(
                 recordings,
-                options,
-                decoder,
-                selector,
+                options[0].target,
+                decoder=decoder,
+                selector=selector,
                 cross_validate=cross_validate,
                 executor=make_executor(jobs),
                 progress=view.count_tasks,
+                **choose_beyond_loading(options[0]),
             )
     model.save(out, overwrite)
     head = model.head.model_dump(mode="json", by_alias=True, exclude={"decoders", "arrays", "seal"})

@@ -49,7 +49,7 @@ def inspect_command(file: Path | None, out: Path | None, jobs: int | None, patte
     if out is not None:
         raise UsageError("--out is for a folder of sessions")
     try:
-        report = inspect_file(path, options)
+        report: dict[str, Any] = inspect_file(path, options)
     except InputError as error:
         _show_contents(path, error)
         raise

@@ -14,6 +14,7 @@ import click
 from neurofs import __version__
 from neurofs.commands.batch import batch_command
 from neurofs.commands.bench import bench_command
+from neurofs.commands.compare import compare_command
 from neurofs.commands.decode import decode_command
 from neurofs.commands.fit import fit_command
 from neurofs.commands.inspect import inspect_command
@@ -25,6 +26,7 @@ from neurofs.commands.reproduce import reproduce_command
 from neurofs.commands.simulate import simulate_command
 from neurofs.commands.stream import stream_command
 from neurofs.commands.transfer import transfer_command
+from neurofs.commands.vary import vary_command
 from neurofs.ground.errors import NeurofsError
 
 
@@ -81,6 +83,8 @@ def main() -> None:
 
 for command in (
     decode_command,
+    vary_command,
+    compare_command,
     fit_command,
     predict_command,
     stream_command,

@@ -78,9 +78,11 @@ def warn_of_losses(facts: SessionFacts) -> Iterator[str]:
 
 def _tell_reasons(facts: SessionFacts) -> str:
     window, target = facts.dropped.window, facts.dropped.target
-    parts = [f"no window of {facts.n_lags} lags ({_tell_window(facts)}) fits to {window:,} {_tell_edge(facts)}"]
-    parts = parts * bool(window)
-    return " and ".join(parts + [f"the target of {target:,} is missing"] * bool(target))
+    reasons = {
+        f"{target:,} lack the target": target,
+        f"{window:,} lie {_tell_edge(facts)}, where no window of {_tell_window(facts)} fits": window,
+    }
+    return ", ".join(reason for reason, n in reasons.items() if n)
 
 
 def _tell_remedy(facts: SessionFacts) -> str:

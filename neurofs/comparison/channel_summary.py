@@ -1,4 +1,4 @@
-"""What a summary says of single channels: `ChannelTests`."""
+"""What a summary says of single channels, and of pairs of them."""
 
 from typing import Literal
 
@@ -52,3 +52,25 @@ class ChannelTests(Part):
     def most_tuned(self) -> list[TestedChannel]:
         """The tuned channels, those first whose counts the target explains best."""
         return sorted((one for one in self.channels if one.tuned), key=lambda one: -one.r2)
+
+
+class ChannelPart(Part):
+    """What one channel tells, by ridge regression, as a share of the target's variance in held-out folds."""
+
+    channel: str
+    alone: Value = Field(description="All lags of this channel and nothing else.")
+    unique: Value = Field(description="What is lost if it is left out of all channels.")
+
+
+class ChannelPair(Part):
+    """Two channels whose product tells of the target what no sum of channels does, or does not."""
+
+    channels: tuple[str, str]
+    lag: float = Field(description="Middle of the window of lags in which the product tells most, in seconds.")
+    strength: float = Field(description="Σ z² over outputs in this window.")
+    p: float = Field(description="Share of pairs at shifted targets that are at least as strong.")
+    p_beyond: float = Field(description="The same, for what it tells beyond the stronger pairs that are reported.")
+    verdict: Literal["found", "echo", "none"] = Field(
+        description="An echo is strong alone, and tells nothing beyond the pairs that are found."
+    )
+    synergy: Value = Field(description="Share of variance in held-out folds that its products add to all channels.")

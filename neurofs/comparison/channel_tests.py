@@ -15,7 +15,7 @@ def ask_channels(problem: Problem, channels: list[str], lags: np.ndarray) -> tup
     """
     targets = problem.values if problem.classes else add_norm(problem.values)
     by_trial = problem.trials is not None
-    found = find_channels(problem.samples, targets, problem.stretches, by_trial, problem.options.seed)
+    found = find_channels(problem.scale(), targets, problem.stretches, by_trial, problem.options.seed)
     step = float(np.median(np.diff(problem.time)))
     return _describe(found, channels, lags[::-1], step), found.profiles.r2[:, ::-1]
 

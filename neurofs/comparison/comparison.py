@@ -18,22 +18,29 @@ Files are written to a temporary name and moved into place, so that a file that 
 removed first and written last, so that the files of a folder that has one belong together.
 """
 
+from __future__ import annotations
+
 import io
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import xarray as xr
 from pydantic import ValidationError
 
+import neurofs
 from neurofs.comparison.channel_summary import TestedChannel
 from neurofs.comparison.summary import SCHEMA, Summary
 from neurofs.ground.config import RunOptions, given_options, make_options, read_toml, render_toml
 from neurofs.ground.csv_tables import read_csv, render_csv
-from neurofs.ground.errors import InputError
+from neurofs.ground.errors import MAX_MESSAGE, InputError, printable
 from neurofs.ground.files import make_folder, write_atomically
+from neurofs.ground.showing import render_facts
+
+if TYPE_CHECKING:
+    from neurofs.report.notebook import Plots
 
 SCORE_COLUMNS = {
     "output": "str",  # the target's component; "(all)" never occurs here
@@ -118,6 +125,48 @@ class Comparison:
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return "\n".join([f"<Comparison of {printable(self.summary.session.name)!r}>", *self._sentences()])
+
+    def _repr_html_(self) -> str:
+        session = self.summary.session
+        outputs = ", ".join(printable(output.name) for output in session.outputs)
+        facts = {
+            "decoded": f"{outputs} from {session.n_channels} channels and {session.n_lags} lags",
+            "samples": f"{session.n_samples:,} in {session.n_trials} trials",
+            "answer": " ".join(self._sentences()),
+            "more": ".plot.weights() .curves() .traces() .channels(), .report(), .to_frame(), .to_xarray(), .summary",
+        }
+        return render_facts(f"Comparison of {session.name}", facts)
+
+    def _sentences(self) -> list[str]:
+        return [printable(line, MAX_MESSAGE) for line in self.summary.headline.sentences]
+
+    @property
+    def plot(self) -> Plots:
+        """Figures of the report as axes of matplotlib: ``plot.weights()``, ``.curves()``, ``.traces()``, …"""
+        return neurofs.Plots(self)
+
+    def report(self, path: str | Path | None = None) -> str | Path:
+        """Return the report as a page, which a notebook shows; or write it to a file, and return its path."""
+        if path is None:
+            return neurofs.show_report(self)
+        return write_atomically(Path(path), neurofs.render(self))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the score of every method with its 95 % interval: a row per method and output, and their mean."""
+        score = self.summary.score
+        rows = [
+            {"method": method.method, "output": output, "score": score, **dict(found.of(score)), "n": method.n.median}
+            for method in self.summary.methods
+            for output, found in {**method.outputs, "(mean)": method.pooled}.items()
+        ]
+        return pd.DataFrame(rows)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return weights, ranks and predictions as one dataset, on named dimensions."""
+        return xr.merge([self.weights, self.predictions], combine_attrs="no_conflicts", join="outer")
 
 
 def start_run(folder: str | Path, options: RunOptions) -> Path:

@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 from scipy.linalg import inv, solve
 
+from neurofs.comparison.channel_summary import ChannelPair, ChannelPart
 from neurofs.comparison.names import split_method
 from neurofs.comparison.pair_test import N_SHIFTS, PairTest, Q, find_pairs, sum_few
 from neurofs.comparison.places import Places
 from neurofs.comparison.problem import BASELINES, Problem
 from neurofs.comparison.stats import compare_paired, estimate
-from neurofs.comparison.summary import ChannelPair, ChannelPart, Dependency, Gap
+from neurofs.comparison.summary import Dependency, Gap
 from neurofs.features.splits import Fold
 from neurofs.selectors import SELECTORS
 from neurofs.selectors.pairs import RIDGE

@@ -26,6 +26,7 @@ from neurofs.comparison.stats import (
     find_best_size,
     measure_stability,
     share_of_wins,
+    widen_share,
 )
 from neurofs.comparison.summary import (
     Audit,
@@ -125,7 +126,7 @@ class _Digest:
             return method
         least, most = RANGES["accuracy"] if self.problem.classes else (0.0, 180.0)
         by_place = found.rename_axis(["repeat", "fold"]).groupby(self.place).mean()
-        return method.model_copy(update={"in_field": estimate(by_place, self.ratio, least, most)})
+        return method.model_copy(update={"in_field": self._widen(estimate(by_place, self.ratio, least, most))})
 
     def _place(self, method: MethodScores) -> float:
         mean = method.pooled.of(self.score).mean
@@ -150,8 +151,14 @@ class _Digest:
         return {name: self._estimate(name, rows[name]) for name in SCORES}
 
     def _estimate(self, name: str, values: Any) -> Estimate:
-        """Return the estimate of a score, its interval inside the range of the score."""
-        return estimate(values, self.ratio, *RANGES[name])
+        """Return the estimate of a score, its interval inside the range of the score, and of some width."""
+        found = estimate(values, self.ratio, *RANGES[name])
+        return self._widen(found) if found.low == found.high else found
+
+    def _widen(self, found: Estimate) -> Estimate:
+        """Return the estimate of an accuracy with an interval that as many trials allow; others as they are."""
+        trials = self.problem.trials if self.problem.classes else None
+        return found if trials is None else widen_share(found, len(np.unique(trials)))
 
     def _pool(self, rows: pd.DataFrame) -> PooledScores:
         """Return the mean over outputs of each score per fold, and FVAF = 1 − Σ MSE / Σ variance over outputs."""

@@ -1,9 +1,10 @@
 """`run_task`: the only place where a selector meets a decoder.
 
-In every fold, on the training part alone: the selector ranks the features; it ranks them again without each
-of a few inner hold-outs, on which soft kNN is tried with the first n features for many n, k and β, with and
-without the selector's weights; the best n, k and β are chosen there. The test part is then predicted for every
-n (the curve) and at the chosen n (the headline). Further decoders are tuned on the same hold-outs.
+In every fold, on the training part alone: channels of a continuous signal get one scale; the selector ranks the
+features; it ranks them again without each of a few inner hold-outs, on which soft kNN is tried with the first n
+features for many n, k and β, with and without the selector's weights; the best n, k and β are chosen there. The test
+part is then predicted for every n (the curve; of a long test part some rows, spread evenly) and at the chosen n (the
+headline). Further decoders are tuned on the same hold-outs.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from neurofs.selectors import SELECTORS
 from neurofs.selectors.targets import one_hot
 
 HOLDOUTS = 2  # inner hold-outs of a training part
-JUDGED = 1500  # samples of a hold-out on which n, k and β are chosen, with normal effort
+TIMED = 15  # estimates whose time is taken
+JUDGED = 1000  # samples of a hold-out on which n, k and β are chosen, and of a test part in a curve, with normal effort
 NEIGHBORS = (5, 10, 20, 40, 80)
 BETAS = (0.1, 0.25, 0.5)
 
@@ -87,16 +89,16 @@ def run_task(problem: Problem, task: Task) -> TaskResult:
     started = time.perf_counter()
     with one_thread():
         fold = next(f for f in problem.folds if (f.repeat, f.fold) == (task.repeat, task.fold))
-        whole = take_all(problem, task)
+        whole = take_all(problem, task, fold.train)
         run = _run_joint if find_decoder(task.method) else _run_selector
         result = run(problem, task, whole[fold.train], whole[fold.test])
     return replace(result, seconds=time.perf_counter() - started)
 
 
-def take_all(problem: Problem, task: Task) -> Half:
-    """Return all samples, with the targets of a task."""
+def take_all(problem: Problem, task: Task, train: np.ndarray | None = None) -> Half:
+    """Return all samples, with the targets of a task; signals are on the scale of the training rows."""
     y = problem.targets if task.output < 0 else problem.targets[:, task.output]
-    return Half(problem.samples, y[:, 0] if y.ndim == 2 and problem.classes else y, problem.trials)
+    return Half(problem.scale(train), y[:, 0] if y.ndim == 2 and problem.classes else y, problem.trials)
 
 
 # ------------------------------------------------------------------------------------------------- selectors
@@ -108,20 +110,28 @@ def _run_selector(problem: Problem, task: Task, train: Half, test: Half) -> Task
     sizes = _sizes(problem, task.method)
     ranking = fit_selector(problem, task.method, train, seed)
     tuned = rehearse(problem, task.method, train, sizes, seed)
-    rows, predicted = [], {}
+    rows, predicted, choice = [], {}, tuned.choice
+    few = test[_thin(problem, len(test.y))]
     for weighted in sorted({weighted for weighted, _ in tuned.best}):
         points = [tuned.best[weighted, n] for n in sizes]
         tried = sorted(set(points))
-        curves = _predict_curves(problem, ranking, train, test, sizes, tried, weighted)
+        curves = _predict_curves(problem, ranking, train, few, sizes, tried, weighted)
         curve = np.stack([curves[tried.index(point), at] for at, point in enumerate(points)])
-        rows += _curve_rows(problem, task, test, sizes, points, curve, weighted)
-        if weighted == tuned.choice.weighted:
-            predicted[task.method] = curve[list(sizes).index(tuned.choice.n)]
-    about = {"selector": task.method, "decoder": "knn", **vars(tuned.choice)}
+        rows += _curve_rows(problem, task, few, sizes, points, curve, weighted)
+        if weighted == choice.weighted:
+            predicted[task.method] = curve[list(sizes).index(choice.n)]
+    if len(few.y) < len(test.y):
+        point = [(choice.k, choice.beta)]
+        curves = _predict_curves(problem, ranking, train, test, np.array([choice.n]), point, choice.weighted)
+        predicted[task.method] = curves[0, 0]
+    about = {"selector": task.method, "decoder": "knn", **vars(choice)}
     chosen = [_row(problem, task, test, task.method, predicted[task.method], about)]
+    latency = {task.method: _time_estimate(_fit_soft_knn(problem, ranking, choice, train), test)}
     for name in decoders_of(problem, task.method):
         method = f"{task.method} + {name}"
-        predicted[method], about = _decode(problem, name, ranking, tuned, train, test)
+        decoder, about = _fit_decoder(problem, name, ranking, tuned, train)
+        predicted[method] = _labels(problem, decoder.predict(test.samples))
+        latency[method] = _time_estimate(decoder, test)
         chosen.append(_row(problem, task, test, method, predicted[method], {"selector": task.method, **about}))
     for row in (*rows, *chosen):
         row["n_train"] = len(train.y)
@@ -130,7 +140,16 @@ def _run_selector(problem: Problem, task: Task, train: Half, test: Half) -> Task
         weights=ranking.weights.astype(np.float32),
         order=ranking.order.astype(np.int32),
         predicted={method: values.astype(np.float32) for method, values in predicted.items()},
+        latency=latency,
     )
+
+
+def _thin(problem: Problem, n_rows: int) -> np.ndarray:
+    """Return the rows by which soft kNN is judged for all n, k and β: all, or an even selection.
+
+    Neighboring rows share most of their bins, so that few of them say nearly as much as all.
+    """
+    return pick_evenly(n_rows, int(min(bound(problem.options.effort, JUDGED), n_rows)))
 
 
 def _sizes(problem: Problem, method: str) -> np.ndarray:
@@ -189,8 +208,7 @@ def _points(problem: Problem, n_rows: int) -> list[tuple[int, float]]:
 
 def _errors(problem: Problem, train: Half, held: Holdout, sizes: np.ndarray, points: Any, weighted: bool) -> np.ndarray:
     """Return the error on a hold-out, (points, sizes): squared error, or the share of wrong classes."""
-    most = int(min(bound(problem.options.effort, JUDGED), len(held.test)))
-    fit, test = train[held.fit], train[held.test[pick_evenly(len(held.test), most)]]
+    fit, test = train[held.fit], train[held.test[_thin(problem, len(held.test))]]
     curves = _predict_curves(problem, held.weights, fit, test, sizes, points, weighted)
     wrong = curves != test.y if problem.classes else (curves - test.y) ** 2
     return np.mean(wrong, axis=-1)
@@ -216,14 +234,6 @@ def _predict_curves(
         weights=ranking.metric if weighted else None,
     )
     return curves.argmax(axis=-1) if problem.classes else curves[..., 0]
-
-
-def _decode(
-    problem: Problem, name: str, ranking: Ranking, tuned: Tuned, train: Half, test: Half
-) -> tuple[np.ndarray, dict[str, Any]]:
-    """Decode with another decoder."""
-    decoder, about = _fit_decoder(problem, name, ranking, tuned, train)
-    return _labels(problem, decoder.predict(test.samples)), about
 
 
 def _fit_decoder(
@@ -254,10 +264,24 @@ def fit_method(problem: Problem, method: str, task: Task, train: Half) -> Any:
     tuned = rehearse(problem, selector, train, _sizes(problem, selector), seed)
     if name:
         return _fit_decoder(problem, name, ranking, tuned, train)[0]
-    choice = tuned.choice
+    return _fit_soft_knn(problem, ranking, tuned.choice, train)
+
+
+def _fit_soft_knn(problem: Problem, ranking: Ranking, choice: Choice, train: Half) -> SoftKNN:
+    """Return soft kNN with the choices of a selector."""
     metric = (ranking if choice.weighted else replace(ranking, metric=None)).top(choice.n)
-    decoder = SoftKNN(n_neighbors=choice.k, beta=choice.beta)
+    decoder: SoftKNN = SoftKNN(n_neighbors=choice.k, beta=choice.beta)
     return decoder.fit(train.samples, _targets(problem, train), train.trials, metric)
+
+
+def _time_estimate(decoder: Any, test: Half) -> float:
+    """Return how long one estimate after another takes, in milliseconds: the median of a few."""
+    step, took = decoder.start_online(), []
+    for i in range(min(len(test.y), TIMED)):
+        started = time.perf_counter()
+        step(test.samples[i : i + 1], i > 0)
+        took.append(time.perf_counter() - started)
+    return 1000.0 * float(np.median(took))
 
 
 def _targets(problem: Problem, part: Half) -> np.ndarray:
@@ -294,7 +318,8 @@ def _run_joint(problem: Problem, task: Task, train: Half, test: Half) -> TaskRes
         for o, values in enumerate(columns.T)
     ]
     predictions = {task.method: columns.astype(np.float32)}
-    return TaskResult(rows, kept=kept, predicted=predictions, deviation=deviations)
+    latency = {task.method: _time_estimate(decoder, test)}
+    return TaskResult(rows, kept=kept, predicted=predictions, deviation=deviations, latency=latency)
 
 
 def _make_joint(problem: Problem, task: Task) -> tuple[Any, dict[str, Any]]:

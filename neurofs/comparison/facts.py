@@ -11,8 +11,9 @@ from neurofs.comparison.amount import warn_of_losses
 from neurofs.comparison.places import find_doubts
 from neurofs.comparison.problem import Problem
 from neurofs.comparison.summary import Dropped, Output, SessionFacts
+from neurofs.comparison.wording import format_percent
 from neurofs.recordings.checks import find_remarks
-from neurofs.recordings.checks.copies import find_copies
+from neurofs.recordings.checks.copies import find_copies, find_repeats
 from neurofs.recordings.checks.target import check_target
 from neurofs.recordings.recording import Recording, Series, find_gaps
 from neurofs.recordings.remarks import Remark
@@ -35,6 +36,7 @@ def describe_facts(recording: Recording, tensor: xr.Dataset, problem: Problem) -
         n_lags=tensor.sizes["lag"],
         bin_width=attrs["bin_width"],
         first_lag=attrs["first_lag"],
+        numbers=attrs["numbers"],
         n_samples=len(problem.samples),
         n_trials=0 if problem.trials is None else len(np.unique(problem.trials)),
         n_trials_recorded=attrs["n_trials"],
@@ -67,11 +69,11 @@ def _keep_decoded(recording: Recording, outputs: Sequence[str]) -> Recording:
 
 
 def _check_target(tensor: xr.Dataset, problem: Problem) -> list[Remark]:
-    """Return what is odd about the target as it is decoded: nearly constant, or copied by a channel."""
+    """Return what is odd about the target as it is decoded: nearly constant, copied by a channel, or there twice."""
     names = [str(name) for name in tensor["channel"].values]
-    values = np.asarray(tensor["target"].values)
-    copies = [] if problem.classes else list(find_copies(tensor["counts"].values, values, names))
-    return [*check_target(problem.targets, problem.outputs, problem.classes), *copies]
+    counts, values = np.asarray(tensor["counts"].values), np.asarray(tensor["target"].values)
+    copies = [] if problem.classes else list(find_copies(counts, values, names))
+    return [*check_target(problem.targets, problem.outputs, problem.classes), *copies, *find_repeats(counts, values)]
 
 
 def _find_warnings(problem: Problem) -> Iterator[str]:
@@ -79,6 +81,11 @@ def _find_warnings(problem: Problem) -> Iterator[str]:
         yield "folds of shuffled bins leak: every score in this run is inflated"
     for doubt in find_doubts(problem):
         yield f"{doubt}: R² of single folds says little, and the interval of its mean may hold less often than 95 %"
+    if (unknown := _share_unknown(problem)) > 0:
+        yield (
+            f"{format_percent(unknown)} of test samples are of a class that their training part does not have, and "
+            "cannot be right: trials are sorted by class, or a class has too few of them"
+        )
     if problem.kind == "permuted":
         yield (
             "folds of permuted trials or blocks: neighbors in time of a test sample are in the training part, so that "
@@ -86,3 +93,12 @@ def _find_warnings(problem: Problem) -> Iterator[str]:
         )
     if problem.kind in ("trials", "blocks") and len(problem.samples) < FEW_SAMPLES:
         yield f"only {len(problem.samples)} samples: shifts of the target are short against the movement"
+
+
+def _share_unknown(problem: Problem) -> float:
+    """Return the share of test samples whose class is not in the training part of their fold."""
+    if not problem.classes:
+        return 0.0
+    labels = problem.targets[:, 0]
+    known = [np.isin(labels[fold.test], labels[fold.train]) for fold in problem.folds]
+    return float(1 - np.concatenate(known).mean())

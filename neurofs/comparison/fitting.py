@@ -24,6 +24,7 @@ from neurofs.decoders import DECODERS
 from neurofs.decoders.adaptation import remember
 from neurofs.decoders.model import Model
 from neurofs.decoders.model_head import Binning, Channel, CrossValidation, Head, Output, TrainingSession
+from neurofs.features.scaling import Scaling
 from neurofs.ground.config import RunOptions
 from neurofs.ground.errors import UsageError, printable, quoted
 from neurofs.ground.threads import one_thread
@@ -128,7 +129,8 @@ def make_model(
         label=name_method(method),
         target=list(options.target),
         binning=_describe_binning(options),
-        channels=_describe_channels(tensor),
+        numbers=problem.numbers,
+        channels=_describe_channels(tensor, problem.find_scaling()),
         outputs=_describe_outputs(problem, validated),
         classes=list(problem.classes),
         sessions=[
@@ -149,13 +151,15 @@ def _describe_binning(options: RunOptions) -> Binning:
     return Binning.model_validate({**keys, **numbers, "sqrt": bool(options.sqrt)})
 
 
-def _describe_channels(tensor: xr.Dataset) -> list[Channel]:
-    """Return the channels with mean and standard deviation of their counts where samples are."""
+def _describe_channels(tensor: xr.Dataset, scaling: Scaling | None) -> list[Channel]:
+    """Return the channels with mean and standard deviation of their counts where samples are, and their scaling."""
     counts = tensor["counts"].values[tensor["valid"].values].astype(np.float64)
     names = [str(name) for name in tensor["channel"].values]
+    columns = {"mean": counts.mean(axis=0), "sd": counts.std(axis=0)}
+    if scaling is not None:
+        columns |= {"center": scaling.center, "spread": scaling.spread}
     return [
-        Channel(name=name, mean=float(m), sd=float(s))
-        for name, m, s in zip(names, counts.mean(axis=0), counts.std(axis=0), strict=True)
+        Channel(name=name, **{key: float(column[i]) for key, column in columns.items()}) for i, name in enumerate(names)
     ]
 
 

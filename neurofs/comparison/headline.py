@@ -47,8 +47,8 @@ def write_headline(summary: Findings) -> Headline:
     return Headline(
         numbers=numbers,
         how_well=[_describe_main(summary), *([_compare_with_rival(summary, rival_number)] if rival_number else [])],
-        which=[*tell_channels(summary.channels), *_describe_few_channels(summary)],
-        believe=[judge_chance(summary.chance_of(summary.main)), *_doubt(summary)],
+        which=[*tell_channels(summary.channels, summary.session.reach), *_describe_few_channels(summary)],
+        believe=[judge_chance(summary.chance_of(summary.main)), *_limit_chance(summary), *_doubt(summary)],
     )
 
 
@@ -61,8 +61,8 @@ def _is_kin(method: MethodScores, reference: str) -> bool:
     return method.selector == reference or method.method in (KERNEL, SPARSE)
 
 
-def tell_channels(tests: ChannelTests | None) -> Iterator[str]:
-    """Say how many channels are tuned, how many add something, and at which lags tuned channels tell most."""
+def tell_channels(tests: ChannelTests | None, reach: tuple[float, float] | None = None) -> Iterator[str]:
+    """Say how many channels are tuned, how many add something, and at which lags, of all in reach, they tell most."""
     if tests is None:
         return
     n, rate = len(tests.channels), f"false discovery rate {100 * tests.false_discovery_rate:g} %"
@@ -72,14 +72,16 @@ def tell_channels(tests: ChannelTests | None) -> Iterator[str]:
     text = f"{tests.n_tuned} of {n} channels {'is' if tests.n_tuned == 1 else 'are'} tuned ({rate}){adds}"
     best = tests.most_tuned[:MOST_TUNED]
     names = f" Most strongly tuned: {', '.join(printable(one.channel) for one in best)}." if len(best) > 1 else ""
-    yield f"{text}{tell_lags(tests)}.{names}"
+    yield f"{text}{tell_lags(tests, reach)}.{names}"
 
 
-def tell_lags(tests: ChannelTests) -> str:
+def tell_lags(tests: ChannelTests, reach: tuple[float, float] | None = None) -> str:
     """Say at which lags tuned channels tell most, in milliseconds; nothing if there is no choice of lags."""
     if tests.lag_range is None or tests.n_windows < 2:
         return ""
     low, high = (f"{1000 * lag:.0f}" for lag in tests.lag_range)
+    if reach is not None and np.allclose(reach, tests.lag_range):
+        return f"; their most informative lags are spread over all of {low} to {high} ms"
     return f"; most informative lag{f' {low} ms' if low == high else f's {low} to {high} ms'}"
 
 
@@ -110,7 +112,8 @@ def _describe_main(summary: Findings) -> str:
 def _compare_with_rival(summary: Findings, rival: Number) -> str:
     """Compare the main method with the best rival, in the words that their test allows."""
     test = summary.tests_by_method[rival.method]
-    name = f"the best rival, {name_method(rival.method)} ({format_number(rival.mean)})"
+    mean = format_number(rival.mean) + (", mean of outputs" if len(summary.session.outputs) > 1 else "")
+    name = f"the best rival, {name_method(rival.method)} ({mean})"
     if summary.chance and not any(one.beyond for m in (summary.main, rival.method) for one in summary.chance_of(m)):
         return f"Nor is {name}."
     if test.p_holm is None:
@@ -119,7 +122,7 @@ def _compare_with_rival(summary: Findings, rival: Number) -> str:
     p = f"p = {format_p(test.p_holm)}" + (f", corrected for {n} comparisons" if n > 1 else "")
     told = f"difference {format_estimate(test.difference)}, {p}"
     if test.p_holm > LEVEL:
-        return f"It is level with {name}: the folds do not tell them apart ({told})."
+        return f"The folds do not tell it from {name}: {told}."
     return f"It is {'ahead of' if (test.difference.mean or 0.0) > 0 else 'behind'} {name} ({told})."
 
 
@@ -140,6 +143,17 @@ def judge_chance(tests: Sequence[Chance]) -> str:
         f"{_join(found)} {'is' if len(found) == 1 else 'are'} decoded beyond chance (p ≤ {p}); "
         f"{'; '.join(missed)}: do not read anything into weights for {'it' if len(missed) == 1 else 'these'}."
     )
+
+
+def _limit_chance(summary: Findings) -> Iterator[str]:
+    """Say what the test of chance leaves open where trials are too few to be shifted."""
+    tests = summary.chance_of(summary.main)
+    facts = summary.session
+    if facts.n_trials and not facts.classes and any(one.beyond and one.shifted == "samples" for one in tests):
+        yield (
+            f"With only {facts.n_trials} trials, it is not tested whether more is decoded than the course "
+            "that all trials share."
+        )
 
 
 def _doubt(summary: Findings) -> Iterator[str]:
@@ -199,7 +213,7 @@ def render_summary(summary: Summary) -> str:
         [
             name_method(m.method),
             str(m.n.median),
-            *(_cell(name, m.pooled.of(name), name == summary.score) for _, name in columns),
+            *(_cell(m.pooled.of(name), name == summary.score) for _, name in columns),
             *_test_cells(tests.get(m.method)),
         ]
         for m in summary.methods
@@ -213,19 +227,13 @@ def render_summary(summary: Summary) -> str:
     return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:], key, "", *summary.headline.sentences])
 
 
-def _cell(name: str, estimate: Estimate, with_interval: bool) -> str:
-    """Return an estimate; an error may be of any size, so that three of its digits are shown."""
-    if with_interval or estimate.mean is None:
-        return format_estimate(estimate)
-    if name != "mse":
-        return format_number(estimate.mean)
-    return np.format_float_positional(estimate.mean, 3, fractional=False, trim="-")
-
-
 def _list_columns(summary: Summary) -> list[tuple[str, str]]:
-    if summary.score == "accuracy":
-        return [("accuracy", "accuracy"), ("balanced accuracy", "balanced_accuracy")]
-    return [("R²", "r2"), ("r", "r"), ("MSE", "mse")]
+    """Return the scores of the table, which has 80 characters to a line; the report and scores.csv have all."""
+    return [("accuracy", "accuracy")] if summary.score == "accuracy" else [("R²", "r2"), ("r", "r")]
+
+
+def _cell(estimate: Estimate, with_interval: bool) -> str:
+    return format_estimate(estimate) if with_interval else format_number(estimate.mean)
 
 
 def _test_cells(test: PairedTest | None) -> list[str]:

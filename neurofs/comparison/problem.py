@@ -22,10 +22,12 @@ from neurofs import __version__
 from neurofs.comparison.names import find_decoder, name_alone, split_method
 from neurofs.decoders import DECODERS
 from neurofs.features.samples import Samples
+from neurofs.features.scaling import Scaling, find_scaling, scale_samples
 from neurofs.features.splits import Fold, make_folds, shift_borders
 from neurofs.features.tensor import to_samples
 from neurofs.ground.config import CompareOptions
 from neurofs.ground.errors import UsageError, printable, quoted
+from neurofs.recordings.recording import SPIKES
 from neurofs.selectors import SELECTORS
 
 BASELINES = ("all", "random", "ridge", "kalman")
@@ -85,6 +87,8 @@ class Problem:
         No classes if the target is continuous.
     options : CompareOptions
         With the selectors spelled out.
+    numbers : str
+        What the windows hold: spikes, or the unit of a continuous signal.
     """
 
     samples: Samples
@@ -96,6 +100,7 @@ class Problem:
     units: tuple[str, ...]
     classes: tuple[str, ...]
     options: CompareOptions
+    numbers: str = SPIKES
 
     @classmethod
     def from_tensor(cls, tensor: xr.Dataset, options: CompareOptions) -> Problem:
@@ -125,6 +130,7 @@ class Problem:
             tuple(str(unit) for unit in tensor["unit"].values),
             classes,
             options,
+            str(tensor.attrs["numbers"]),
         )
 
     @property
@@ -140,8 +146,19 @@ class Problem:
         return "blocks" if self.trials is None else "trials"
 
     def unfold(self) -> np.ndarray:
-        """Return counts (rows, lags, channels)."""
-        return np.asarray(self.samples).reshape(len(self.samples), self.samples.n_lags, -1)
+        """Return counts (rows, lags, channels), or a signal on one scale."""
+        return np.asarray(self.scale()).reshape(len(self.samples), self.samples.n_lags, -1)
+
+    def find_scaling(self, rows: np.ndarray | None = None) -> Scaling | None:
+        """Return center and spread of the channels of a signal at some rows, by default at all; None of counts."""
+        if self.numbers == SPIKES:
+            return None
+        return find_scaling(self.samples if rows is None else self.samples[rows])
+
+    def scale(self, rows: np.ndarray | None = None) -> Samples:
+        """Return all samples: counts as they are, signals on the scale that channels have at some rows."""
+        scaling = self.find_scaling(rows)
+        return self.samples if scaling is None else scale_samples(self.samples, scaling)
 
     @property
     def values(self) -> np.ndarray:
@@ -161,7 +178,7 @@ class Problem:
     @cached_property
     def data_key(self) -> str:
         """Hash of the numbers that every task works on."""
-        digest = hashlib.sha256(f"{self.samples.n_features} {self.samples.span} {self.classes}".encode())
+        digest = hashlib.sha256(f"{self.samples.n_features} {self.samples.span} {self.classes} {self.numbers}".encode())
         trials = np.zeros(0) if self.trials is None else self.trials
         for array in (self.samples.flat, self.samples.starts, self.targets, trials):
             digest.update(np.ascontiguousarray(array).tobytes())
@@ -212,6 +229,7 @@ def task_key(problem: Problem, task: Task) -> str:
         "code": code_version(),
         "task": task.id,
         "folds": [problem.kind, options.n_splits, options.seed, shift_borders(options.n_repeats)[task.repeat]],
+        "rows": hash_rows(problem, task),
         "selector": [task.method, problem.settings(task.method)],
         "knn": [options.sizes, options.n_neighbors, options.beta],
         "decoder": decoders_of(problem, task.method),
@@ -219,6 +237,15 @@ def task_key(problem: Problem, task: Task) -> str:
         "packages": _name_packages(task.method, decoders_of(problem, task.method)),
     }
     return hashlib.sha256(json.dumps(touched, sort_keys=True).encode()).hexdigest()
+
+
+def hash_rows(problem: Problem, task: Task) -> str:
+    """Return a hash of the rows that a task trains on and is tested on; folds may be given from outside."""
+    fold = next(one for one in problem.folds if (one.repeat, one.fold) == (task.repeat, task.fold))
+    digest = hashlib.sha256()
+    for rows in (fold.train, fold.test):
+        digest.update(np.asarray(rows, np.int64).tobytes() + b"|")
+    return digest.hexdigest()[:16]
 
 
 def decoders_of(problem: Problem, method: str) -> list[str]:

@@ -4,21 +4,25 @@
 
     rate, presence, fano           (channel)  spikes per second; share of 20 parts of the session with spikes;
                                               variance over mean of the counts in the bins of the tensor
+    mean, sd                       (channel)  of a continuous signal, which has no rate; NaN of spikes
     silent, partly_active          (channel)  no spike at all; spikes in less than 80 % of the session
     duplicate_of                   (channel)  the first channel with exactly the same spikes, or ""
     electrode, kind, x, y          (channel)  as the file has them; "" and NaN where it does not
     trial_start, trial_stop        (trial)    seconds
     gap_start, gap_stop            (gap)      stretches in which nothing was observed
-    raster                         (raster_channel, event, raster_time)  spikes per bin, NaN outside the trial
+    raster                         (raster_channel, event, raster_time)  spikes per bin, or the mean of the signal;
+                                              NaN outside the trial
     onset, event_trial, event_condition  (event)  the moment aligned to, its trial (-1: none) and condition
-    tuning_rate, tuning_error      (raster_channel, tuning_bin)  spikes per second, and the standard error of this mean
+    tuning_rate, tuning_error      (raster_channel, tuning_bin)  spikes per second, or the mean of the signal, and the
+                                              standard error of this mean
     tuning_lag                     (raster_channel)  seconds; the lag at which counts go best with the outputs
     tuning_value, tuning_label, tuning_n  (tuning_bin)  middle of a bin of the target (degrees for directions and
                                               angles, the number of a class), its name, and its samples
 
-The attribute ``alignment`` says in words what `onset` is, ``condition`` which column of the trials the
-conditions are from. ``tuning_kind`` (direction, angle, value, classes), ``tuning_name`` and ``tuning_unit`` say what
-rates are held against (`comparison.tuning`). Everything survives a netCDF round trip unchanged.
+The attribute ``numbers`` is "spikes", or the unit of a continuous signal. ``alignment`` says in words what `onset` is,
+``condition`` which column of the trials the conditions are from. ``tuning_kind`` (direction, angle, value, classes),
+``tuning_name`` and ``tuning_unit`` say what rates are held against (`comparison.tuning`). Everything survives a netCDF
+round trip unchanged.
 """
 
 from collections.abc import Sequence
@@ -46,7 +50,7 @@ MOVING = 0.2
 
 _UNKNOWN: dict[Any, dict[tuple[str, ...], tuple[str, ...]]] = {
     np.nan: {
-        ("channel",): ("rate", "presence", "fano", "x", "y"),
+        ("channel",): ("rate", "presence", "fano", "mean", "sd", "x", "y"),
         ("trial",): ("trial_start", "trial_stop"),
         ("gap",): ("gap_start", "gap_stop"),
         ("raster_channel", "event", "raster_time"): ("raster",),
@@ -92,7 +96,7 @@ def describe_session(recording: Recording, tensor: xr.Dataset, channels: Sequenc
             "gap_stop": ("gap", gaps[:, 1], {"units": "s"}),
         },
         coords={"channel": recording.channels["name"].to_numpy(dtype=str)},
-        attrs={"name": recording.name, "duration": recording.duration},
+        attrs={"name": recording.name, "duration": recording.duration, "numbers": recording.unit},
     )
     shown = [str(name) for name in channels][:MAX_CHANNELS]
     parts = [described, _make_raster(recording, tensor, shown), _find_tuning(recording, tensor, shown)]
@@ -101,7 +105,7 @@ def describe_session(recording: Recording, tensor: xr.Dataset, channels: Sequenc
 
 def _find_tuning(r: Recording, tensor: xr.Dataset, shown: Sequence[str]) -> xr.Dataset:
     names, edges = r.channels["name"].tolist(), _find_edges(tensor)
-    counts = [np.diff(_count_before(r, names.index(name), edges)) for name in shown]
+    counts = [_measure_bins(r, names.index(name), edges) for name in shown]
     return describe_tuning(tensor, np.array(counts).reshape(len(shown), len(edges) - 1).T, shown)
 
 
@@ -126,10 +130,14 @@ def fill_session(session: xr.Dataset, channels: Sequence[str] | np.ndarray) -> x
 def _describe_channels(r: Recording, tensor: xr.Dataset) -> dict[str, tuple]:
     activity = measure_activity(r)
     first = {name: group[0] for group in activity.duplicates for name in group[1:]}
+    unknown = np.full(r.n_channels, np.nan)
+    mean, sd = r.measure_signal() if r.is_signal else (unknown, unknown)
     return {
+        "mean": ("channel", mean, {"units": r.unit}),
+        "sd": ("channel", sd, {"units": r.unit}),
         "rate": ("channel", activity.rate, {"units": "Hz"}),
         "presence": ("channel", activity.presence),
-        "fano": ("channel", _fano_factors(r, tensor)),
+        "fano": ("channel", unknown if r.is_signal else _fano_factors(r, tensor)),
         "silent": ("channel", activity.silent),
         "partly_active": ("channel", activity.partly_active),
         "duplicate_of": ("channel", np.array([first.get(n, "") for n in r.channels["name"]], dtype=str)),
@@ -180,6 +188,15 @@ def _count_before(r: Recording, channel: int, times: np.ndarray) -> np.ndarray:
     return total[np.clip(np.rint((times - r.start) / r.bin_width).astype(int), 0, len(total) - 1)]
 
 
+def _measure_bins(r: Recording, channel: int, edges: np.ndarray) -> np.ndarray:
+    """Return the spikes of a channel between each two edges (last axis), or the mean of its signal; NaN without any."""
+    if not r.is_signal:
+        return np.diff(_count_before(r, channel, edges))
+    n_samples = np.diff(np.clip(np.rint((edges - r.start) / r.bin_width), 0, len(r.counts)))
+    total = np.diff(_count_before(r, channel, edges))
+    return np.divide(total, n_samples, out=np.full(total.shape, np.nan), where=n_samples > 0)
+
+
 def _lie_inside(intervals: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
     """Return which of the bins ``[start, stop)`` lie wholly inside one of the sorted intervals."""
     if not len(intervals):
@@ -200,7 +217,7 @@ def _make_raster(r: Recording, tensor: xr.Dataset, shown: Sequence[str]) -> xr.D
     starts = onset[:, None] + offsets * width
     known = _lie_inside(r.observed, starts, starts + width) & _lie_in_trials(r, trial, starts, width)
     edges = np.append(starts, starts[:, -1:] + width, axis=1)
-    counts = np.array([np.diff(_count_before(r, names.index(name), edges)) for name in shown])
+    counts = np.array([_measure_bins(r, names.index(name), edges) for name in shown])
     raster = np.where(known, counts.reshape(len(shown), *starts.shape), np.nan).astype(np.float32)
     return xr.Dataset(
         {

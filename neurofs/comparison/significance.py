@@ -15,7 +15,8 @@ is compared with V_c after a shift in time between channel and target, M being a
 *adds* it is the channel that is shifted, and not its residual given all others: if a channel has nothing to do with
 target and other channels, this is exact however many others there are. A residual is whiter than what it is the
 residual of; with shifts of residuals, a third of the channels reported in small sessions were false. Only their trend
-is taken off before channels without trials are shifted, since a trend that is shifted around the end is none.
+is taken off before channels without trials are shifted, since a trend that is shifted around the end is none. Where no
+channel is tuned, there is nothing to add to, and none is reported to add.
 
 ∛V is about normal. It is measured in standard deviations over the shifts of its channel; each shift is measured so by
 the others that are not its neighbors, and the p-value of a channel is its place among all channels at all shifts.
@@ -28,7 +29,8 @@ profile over lags for each channel, R² of the counts at this lag regressed on T
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -137,9 +139,13 @@ def find_channels(
     """
     given, n_slow = _list_given(stretches, by_trial)
     left = remove(given, _standardize(targets))
+    tuned = ask_tuned(samples, left, given, plan_shifts(stretches, by_trial, targets, N_SHIFTS, seed))
+    adds = ask_adds(samples, left, given, plan_shifts(stretches, by_trial, targets, _count_shifts(samples), seed))
+    if adds is not None:  # where no channel is tuned there is nothing to add to
+        adds = replace(adds, q=np.maximum(adds.q, tuned.q.min()))
     return Significance(
-        ask_tuned(samples, left, given, plan_shifts(stretches, by_trial, targets, N_SHIFTS, seed)),
-        ask_adds(samples, left, given, plan_shifts(stretches, by_trial, targets, _count_shifts(samples), seed)),
+        tuned,
+        adds,
         find_profiles(samples, left, given, _make_blocks(stretches, by_trial), seed),
         2 * len(stretches) / n_slow,
         min(MOST_WINDOWS, samples.n_lags),
@@ -304,7 +310,9 @@ def ask_adds(samples: Samples, targets: np.ndarray, given: np.ndarray, shifts: S
     parts = [windows for _, windows in iterate_windows(samples, _find_trend(shifts), n_windows)]
     others = _Others(np.concatenate(parts), targets, given)
     rows = np.stack([np.arange(len(samples)), *(shifts.rows(k) for k in range(len(shifts)))])
-    strength = np.stack([others.compare(channel, rows) for channel in range(samples.n_channels)])
+    at_once = max(1, AT_ONCE // (rows.size * n_windows))
+    groups = np.split(np.arange(samples.n_channels), range(at_once, samples.n_channels, at_once))
+    strength = np.concatenate([others.compare(group, rows) for group in groups])
     return _answer(strength, shifts)
 
 
@@ -348,21 +356,27 @@ class _Others:
         self.basis = np.hstack([given, rest @ roots]).astype(np.float32)
         self.targets, self.left = targets, remove(self.basis.astype(np.float64), targets)
 
-    def compare(self, channel: int, rows: np.ndarray) -> np.ndarray:
-        """Return V of one channel with its rows taken from elsewhere, (1 + shifts,)."""
-        own = self._find_own(channel)
-        targets = whiten(self.left + own @ (own.T @ self.targets)).astype(np.float32)
+    def compare(self, channels: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return V of some channels, each with its rows taken from elsewhere, (channels, 1 + shifts)."""
+        own = [self._find_own(channel) for channel in channels]
+        targets = [whiten(self.left + o @ (o.T @ self.targets)).astype(np.float32) for o in own]
         n_parts = min(len(rows), 1 + rows.size * self.n_windows // AT_ONCE)
-        parts = np.array_split(rows, n_parts)
-        return np.concatenate([self._compare_some(channel, part, own, targets) for part in parts])
+        parts = [self._compare_some(channels, part, own, targets) for part in np.array_split(rows, n_parts)]
+        return np.concatenate(parts, axis=1)
 
-    def _compare_some(self, channel: int, rows: np.ndarray, own: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        moved = self.columns[:, self._places(channel)][rows]  # (shifts, rows, windows)
-        flat = _lay_side_by_side(moved)
-        told = (part.reshape(-1, len(rows), self.n_windows) for part in (self.basis.T @ flat, own.T @ flat))
-        whole, again = (np.einsum("fkl,fkj->klj", part, part, dtype=np.float64) for part in told)
-        squares = np.swapaxes(moved, 1, 2) @ moved - whole + again
-        products = (targets.T @ flat).reshape(-1, len(rows), self.n_windows).transpose(1, 0, 2)
+    def _compare_some(self, channels: np.ndarray, rows: np.ndarray, own: list[Any], targets: list[Any]) -> np.ndarray:
+        """Return V at some shifts; one product with the basis, which is large, serves all of these channels."""
+        moved = [self.columns[:, self._places(channel)][rows] for channel in channels]  # each (shifts, rows, windows)
+        flat = [_lay_side_by_side(part) for part in moved]
+        whole = np.split(self.basis.T @ np.hstack(flat), len(channels), axis=1)
+        return np.stack([self._measure(*of_one) for of_one in zip(moved, flat, whole, own, targets, strict=True)])
+
+    def _measure(self, moved: Any, flat: Any, whole: Any, own: Any, targets: Any) -> np.ndarray:
+        """Return V of one channel at some shifts, given the products of its windows with the basis."""
+        told = (part.reshape(-1, len(moved), self.n_windows) for part in (whole, own.T @ flat))
+        taken, again = (np.einsum("fkl,fkj->klj", part, part, dtype=np.float64) for part in told)
+        squares = np.swapaxes(moved, 1, 2) @ moved - taken + again
+        products = (targets.T @ flat).reshape(-1, len(moved), self.n_windows).transpose(1, 0, 2)
         return np.asarray(((products @ _inverse_root(squares, REDUNDANT)) ** 2).sum(axis=(1, 2)))
 
     def _places(self, channel: int) -> slice:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.stats import t
+from scipy.stats import beta, t
 
 from neurofs.comparison.summary import Count, Estimate
 
@@ -44,13 +44,32 @@ def estimate(values: Any, ratio: float, least: float = -np.inf, most: float = np
     mean = float(values.mean())
     if values.size == 1:
         return Estimate(mean=mean)
-    half = float(t.ppf((1 + CONFIDENCE) / 2, values.size - 1) * _standard_error(values, ratio))
+    half = float(t.ppf((1 + CONFIDENCE) / 2, values.size - 1) * standard_error(values, ratio))
     limit = most if np.isinf(least) else least
     distance = mean - limit
     if np.isinf(least) == np.isinf(most) or distance == 0:
         return Estimate(mean=mean, low=max(mean - half, least), high=min(mean + half, most))
     low, high = sorted(limit + distance * np.exp([-half / distance, half / distance]))
     return Estimate(mean=mean, low=float(low), high=float(high))
+
+
+def widen_share(found: Estimate, n: int) -> Estimate:
+    """Return the estimate of a share with an interval at least as wide as that of n independent draws.
+
+    Folds that are all right, or all wrong, do not differ, which is no reason to be certain: the interval of Clopper and
+    Pearson for as many trials holds what they leave open.
+
+    >>> format(widen_share(Estimate(mean=1.0, low=1.0, high=1.0), 30).low, ".3f")
+    '0.884'
+    >>> widen_share(Estimate(mean=0.5, low=0.1, high=0.9), 30)
+    Estimate(mean=0.5, low=0.1, high=0.9)
+    """
+    if found.mean is None or found.low is None or found.high is None:
+        return found
+    right, rest = found.mean * n, (1 - found.mean) * n
+    low = beta.ppf((1 - CONFIDENCE) / 2, right, rest + 1) if right > 0 else 0.0
+    high = beta.ppf((1 + CONFIDENCE) / 2, right + 1, rest) if rest > 0 else 1.0
+    return Estimate(mean=found.mean, low=min(found.low, float(low)), high=max(found.high, float(high)))
 
 
 def describe_counts(counts: Any) -> Count:
@@ -63,7 +82,8 @@ def describe_counts(counts: Any) -> Count:
     return Count(median=median, low=low, high=high)
 
 
-def _standard_error(values: np.ndarray, ratio: float) -> float:
+def standard_error(values: np.ndarray, ratio: float) -> float:
+    """Return the standard error of a mean over folds that share training data."""
     return float(np.sqrt((1 / values.size + ratio) * values.var(ddof=1)))
 
 
@@ -80,7 +100,7 @@ def compare_paired(differences: Any, ratio: float) -> dict[str, float | None]:
     d = d[np.isfinite(d)]
     if d.size < 2:
         return {"p": None, "effect_size": None}
-    error = _standard_error(d, ratio)
+    error = standard_error(d, ratio)
     if error == 0:
         return {"p": 1.0 if d.mean() == 0 else 0.0, "effect_size": None}
     p = 2 * t.sf(abs(d.mean()) / error, d.size - 1)
@@ -148,6 +168,6 @@ def find_best_size(sizes: Any, errors: Any, ratio: float) -> dict[str, int]:
     sizes, errors = np.asarray(sizes), np.asarray(errors, float)
     best = int(np.argmin(errors.mean(axis=0)))
     difference = errors - errors[:, [best]]
-    slack = [_standard_error(d, ratio) if len(d) > 1 else 0.0 for d in difference.T]
+    slack = [standard_error(d, ratio) if len(d) > 1 else 0.0 for d in difference.T]
     close = np.flatnonzero(difference.mean(axis=0) <= slack)
     return {"n": int(sizes[best]), "low": int(sizes[close[0]]), "high": int(sizes[close[-1]])}

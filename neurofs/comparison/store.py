@@ -29,6 +29,7 @@ class TaskResult:
     predicted: dict[str, np.ndarray] = field(default_factory=dict)  # by method: (test samples,) or (…, outputs)
     deviation: dict[str, np.ndarray] = field(default_factory=dict)  # of those predictions that come with one
     seconds: float = 0.0
+    latency: dict[str, float] = field(default_factory=dict)  # by method: milliseconds per estimate, bin by bin
 
 
 class TaskStore:
@@ -84,7 +85,7 @@ def _is_sealed(content: bytes) -> bool:
 def _pack(key: str, result: TaskResult) -> dict[str, Any]:
     """Return the arrays of a result under plain names, and the head, which says whose they are."""
     methods = {kind: list(getattr(result, kind)) for kind in BY_METHOD}
-    head = {"key": key, "rows": result.rows, "seconds": result.seconds, **methods}
+    head = {"key": key, "rows": result.rows, "seconds": result.seconds, "latency": result.latency, **methods}
     arrays = {name: getattr(result, name) for name in SINGLE if getattr(result, name) is not None}
     for kind in BY_METHOD:
         arrays |= {f"{kind}_{i}": values for i, values in enumerate(getattr(result, kind).values())}
@@ -95,4 +96,4 @@ def _unpack(head: dict[str, Any], arrays: Any) -> TaskResult:
     found: dict[str, Any] = {name: arrays[name] for name in SINGLE if name in arrays}
     for kind in BY_METHOD:
         found[kind] = {method: arrays[f"{kind}_{i}"] for i, method in enumerate(head[kind])}
-    return TaskResult(head["rows"], **found, seconds=head["seconds"])
+    return TaskResult(head["rows"], **found, seconds=head["seconds"], latency=head["latency"])

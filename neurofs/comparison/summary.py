@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from neurofs.comparison.channel_summary import ChannelTests
+from neurofs.comparison.channel_summary import ChannelPair, ChannelPart, ChannelTests
 from neurofs.comparison.summary_parts import Part, Value, Values
+from neurofs.recordings.recording import SPIKES
 
 SCHEMA: Literal[3] = 3
 Score = Literal["r2", "accuracy"]
@@ -212,28 +213,6 @@ class Gap(Part):
     n_folds: int
 
 
-class ChannelPart(Part):
-    """What one channel tells, by ridge regression, as a share of the target's variance in held-out folds."""
-
-    channel: str
-    alone: Value = Field(description="All lags of this channel and nothing else.")
-    unique: Value = Field(description="What is lost if it is left out of all channels.")
-
-
-class ChannelPair(Part):
-    """Two channels whose product tells of the target what no sum of channels does, or does not."""
-
-    channels: tuple[str, str]
-    lag: float = Field(description="Middle of the window of lags in which the product tells most, in seconds.")
-    strength: float = Field(description="Σ z² over outputs in this window.")
-    p: float = Field(description="Share of pairs at shifted targets that are at least as strong.")
-    p_beyond: float = Field(description="The same, for what it tells beyond the stronger pairs that are reported.")
-    verdict: Literal["found", "echo", "none"] = Field(
-        description="An echo is strong alone, and tells nothing beyond the pairs that are found."
-    )
-    synergy: Value = Field(description="Share of variance in held-out folds that its products add to all channels.")
-
-
 class Dependency(Part):
     """Whether channels work together."""
 
@@ -319,7 +298,8 @@ class SessionFacts(Part):
     n_channels: int
     n_lags: int
     bin_width: float = Field(description="Seconds.")
-    first_lag: int = Field(description="In bins; positive if spikes precede the target.")
+    first_lag: int = Field(description="In bins; positive if spikes or signal precede the target.")
+    numbers: str = Field("spikes", description="What is decoded: spikes, or the unit of a continuous signal.")
     n_samples: int
     n_trials: int = Field(description="Those with samples.")
     n_trials_recorded: int = Field(0, description="All trials of the recording.")
@@ -334,6 +314,16 @@ class SessionFacts(Part):
         default_factory=list, description="Those of the warnings which say that the file was probably misread."
     )
     warnings: list[str]
+
+    @property
+    def is_signal(self) -> bool:
+        """Whether a continuous signal is decoded in place of spikes."""
+        return self.numbers != SPIKES
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """The shortest and the longest lag, in seconds."""
+        return self.first_lag * self.bin_width, (self.first_lag + self.n_lags - 1) * self.bin_width
 
 
 class AuditedFold(Part):
@@ -377,6 +367,9 @@ class Provenance(Part):
     git: str | None = Field(description="Revision of the source, if it is a checkout.")
     inputs: list[Input]
     threads: int = Field(description="Of each task.")
+    latency: dict[str, float] = Field(
+        default_factory=dict, description="Of each method: milliseconds per estimate, bin by bin, all outputs."
+    )
 
 
 class Findings(Part):

@@ -79,6 +79,8 @@ def view_session(recording: Recording, options: TensorOptions, *, blind: bool = 
     if blind:
         recording = dataclasses.replace(recording, behavior={EMPTY: _empty_target(recording, width)})
         options = options.model_copy(update={"target": (EMPTY,)})
+    if recording.is_signal:
+        raise UsageError(f"{printable(recording.name)}: transfer learns from spikes; found {recording.kind}")
     tensor = build_tensor(recording, **options.model_dump())
     samples, y, trial = to_samples(tensor)
     if not len(samples):

@@ -1,4 +1,4 @@
-"""How the rate of a channel goes with the target: its tuning.
+"""How the rate of a channel, or the mean of its signal, goes with the target: its tuning.
 
 Each channel is looked at with one lag, at which its counts go best with the outputs (R² of a linear regression). What
 its rate is held against depends on the target:
@@ -18,6 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
+
+from neurofs.recordings.recording import SPIKES
 
 N_DIRECTIONS, N_ANGLES, N_VALUES = 8, 12, 8
 N_PARTS = 20
@@ -44,7 +46,8 @@ def describe_tuning(tensor: xr.Dataset, counts: np.ndarray, channels: Sequence[s
     tensor : Dataset
         What `build_tensor` made of a recording.
     counts : array (bin, channel)
-        Spikes of these channels in the bins of the tensor, as they are, even if the tensor has their square root.
+        Spikes of these channels in the bins of the tensor, as they are, even if the tensor has their square root; or
+        the means of a signal.
     channels : sequence of str
         Their names.
 
@@ -63,16 +66,18 @@ def describe_tuning(tensor: xr.Dataset, counts: np.ndarray, channels: Sequence[s
     basis = _find_basis(tensor, rows)
     shape = (len(channels), len(axis.value))
     rate, error, best = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(len(channels))
+    is_signal = tensor.attrs["numbers"] != SPIKES
+    seconds, unit = (1.0, tensor.attrs["numbers"]) if is_signal else (tensor.attrs["bin_width"], "Hz")
     for i in range(len(channels)):
-        lagged = counts[rows[:, None] - lags, i].astype(np.float64) / tensor.attrs["bin_width"]
+        lagged = np.nan_to_num(counts[rows[:, None] - lags, i].astype(np.float64) / seconds)
         at = _find_best(lagged, basis)
         best[i] = tensor["lag"].values[at]
         rate[i], error[i] = average_rates(lagged[:, at], axis.group, cluster, shape[1])
     dims = ("raster_channel", "tuning_bin")
     return xr.Dataset(
         {
-            "tuning_rate": (dims, rate, {"units": "Hz"}),
-            "tuning_error": (dims, error, {"units": "Hz"}),
+            "tuning_rate": (dims, rate, {"units": unit}),
+            "tuning_error": (dims, error, {"units": unit}),
             "tuning_lag": ("raster_channel", best, {"units": "s"}),
             "tuning_value": ("tuning_bin", axis.value),
             "tuning_label": ("tuning_bin", np.array(axis.label, dtype=str)),

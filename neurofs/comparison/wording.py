@@ -23,12 +23,21 @@ def format_estimate(estimate: Estimate, digits: int = 3, digits_of_ends: int = 2
 
     >>> format_estimate(Estimate(mean=0.8346, low=0.791, high=0.878)), format_estimate(Estimate(mean=0.5))
     ('0.835 (0.79 to 0.88)', '0.500')
+    >>> format_estimate(Estimate(mean=0.012, low=0.00064, high=0.024))
+    '0.012 (0.001 to 0.02)'
     """
     mean = format_number(estimate.mean, digits)
     if estimate.low is None:
         return mean
-    low, high = (format_number(end, digits_of_ends) for end in (estimate.low, estimate.high))
+    low, high = (_format_end(end, digits_of_ends, digits) for end in (estimate.low, estimate.high))
     return f"{mean} ({low} to {high})"
+
+
+def _format_end(end: float | None, digits: int, most: int) -> str:
+    """Return an end of an interval: one that would be 0 gets the digits of the mean, and no more."""
+    if end is None or abs(end) >= 10**-digits:
+        return format_number(end, digits)
+    return f"{end + 0.0:.{max(digits, most)}f}".replace("-", "−")
 
 
 def format_percent(share: float | None) -> str:
@@ -38,6 +47,17 @@ def format_percent(share: float | None) -> str:
     '92 %'
     """
     return UNKNOWN if share is None else f"{100 * share:.0f} %".replace("-", "−")
+
+
+def format_duration(seconds: float) -> str:
+    """Return a length of time in the unit that people would use.
+
+    >>> format_duration(48.2), format_duration(268.0), format_duration(8000)
+    ('48 s', '4.5 min', '2.2 h')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def format_p(p: float | None) -> str:

@@ -16,8 +16,6 @@ from neurofs.decoders.nearest import LocalLinear, SoftKNN
 from neurofs.decoders.preferred import MetricAverage, PreferredDecoder
 from neurofs.ground.method import Registry
 
-__all__ = ["DECODERS"]
-
 DECODERS = Registry(
     "decoder",
     [
@@ -41,3 +39,5 @@ DECODERS = Registry(
     ],
     Decoder,
 )
+
+__all__ = ["DECODERS", "Decoder", *(kind.__name__ for kind in DECODERS.own.values())]

@@ -22,6 +22,7 @@ from neurofs.features.holdouts import Holdout, hold_out, pick_evenly
 from neurofs.features.samples import Samples, as_samples
 from neurofs.ground.method import Method
 
+POWERS = (1.0, 0.5, 0.0)  # of the weights of a metric that hold-outs choose from; 0 is unit weights
 Score = Callable[..., float]
 Predict = Callable[..., np.ndarray]
 Grid = Mapping[str, Sequence[float]]
@@ -54,6 +55,10 @@ class Rehearsal:
         """Return the same with an even selection of the rows to fit."""
         rows = pick_evenly(len(self.train), at_most)
         return replace(self, train=self.train[rows], targets=self.targets[rows])
+
+    def soften(self, power: float) -> Rehearsal:
+        """Return the same with a power of the weights."""
+        return replace(self, weights=soften(self.weights, power))
 
     def error(self, predicted: np.ndarray) -> float:
         """Return the mean squared error over rows and outputs."""
@@ -132,6 +137,18 @@ def weigh(samples: Samples, weights: Any) -> np.ndarray:
     return X[:, kept] * np.asarray(weights, np.float32)[kept]
 
 
+def soften(weights: Any, power: float) -> Any:
+    """Return a power of the weights; a feature without weight stays so.
+
+    >>> soften([0.0, 4.0, 9.0], 0.5), soften([0.0, 4.0, 9.0], 0)
+    (array([0., 2., 3.]), array([0., 1., 1.]))
+    """
+    if weights is None:
+        return None
+    weights = np.asarray(weights, np.float64)
+    return np.where(weights > 0, weights**power, 0.0)
+
+
 class Decoder(Method, RegressorMixin, BaseEstimator):
     """Base of the decoders: ``fit(X, y, groups, feature_weights, holdouts)`` and ``predict(X)``.
 
@@ -173,17 +190,23 @@ class TunedDecoder(Decoder):
         Where the search begins, which then changes one parameter at a time; without, it tries all combinations.
     MAX_QUERIES : int or None
         Most rows, over all hold-outs, that parameters are judged by.
+    SOFTENS : bool
+        Whether the hold-outs also choose how far weights are trusted (`POWERS`). Weights that were learned from few or
+        slow data are noisy, and may be worse than none.
     """
 
     ALWAYS_TUNED: ClassVar[bool] = False
     GRID: ClassVar[Grid] = {}
     START: ClassVar[Mapping[str, float]] = {}
     MAX_QUERIES: ClassVar[int | None] = None
+    SOFTENS: ClassVar[bool] = False
 
     def fit(
         self, X: Any, y: Any, groups: Any = None, feature_weights: Any = None, holdouts: Sequence[Holdout] | None = None
     ) -> Any:
         """Fit `y` (rows,) or (rows, outputs) to `X`, an array or `Samples`.
+
+        Numbers are values, whole ones too, as for every regressor of scikit-learn; names of classes are refused.
 
         Parameters
         ----------
@@ -207,8 +230,17 @@ class TunedDecoder(Decoder):
                 Rehearsal.of(train, targets[:, outputs], h, _metric_of_part(h, n, len(metrics), train, len(self.mean_)))
                 for h in holdouts
             ]
+            weights, rehearsals = self._trust(weights, rehearsals)
             self.parts_.append(self._fit_part(train, targets[:, outputs], weights, rehearsals))
         return self
+
+    def _trust(self, weights: Any, rehearsals: list[Rehearsal]) -> tuple[Any, list[Rehearsal]]:
+        """Return the power of the weights that the hold-outs prefer, and the hold-outs with it."""
+        if not self.SOFTENS or not rehearsals or weights is None or np.unique(weights[weights > 0]).size == 1:
+            return weights, rehearsals
+        tried = {power: [t.soften(power) for t in rehearsals] for power in POWERS}
+        best = min(POWERS, key=lambda power: self._least_error(tried[power]))
+        return soften(weights, best), tried[best]
 
     def _locate(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the mean and the standard deviation of every output; a constant output stays so."""
@@ -221,7 +253,7 @@ class TunedDecoder(Decoder):
 
     def _check_targets(self, train: Samples, y: Any) -> np.ndarray:
         """Return the targets as (rows, outputs), and remember the shapes of the data."""
-        targets = np.asarray(y, dtype=np.float64)
+        targets = as_values(y, type(self).__name__)
         if targets.ndim not in (1, 2) or len(targets) != len(train):
             raise ValueError(f"y must have {len(train)} rows in 1 or 2 dimensions; found shape {targets.shape}")
         if not (np.isfinite(targets).all() and np.isfinite(train.flat).all()):
@@ -255,6 +287,19 @@ class TunedDecoder(Decoder):
 
     def _choose(self, rehearsals: list[Rehearsal]) -> dict[str, float]:
         """Return the parameters: those given, and in place of "auto" those of the least error on the hold-outs."""
+        return self._search(self._scorer(rehearsals))
+
+    def _least_error(self, rehearsals: list[Rehearsal]) -> float:
+        """Return the error of the best parameters on the hold-outs."""
+        score = self._scorer(rehearsals)
+        return score(**self._search(score))
+
+    def _search(self, score: Score) -> dict[str, float]:
+        grids = self._grids()
+        return best_by_turns(score, grids, self.START) if self.START else best_of_all(score, grids)
+
+    def _scorer(self, rehearsals: list[Rehearsal]) -> Score:
+        """Return the mean error on the hold-outs as a function of the parameters."""
 
         @cache
         def prepared() -> list[tuple[Rehearsal, Predict]]:
@@ -262,11 +307,7 @@ class TunedDecoder(Decoder):
             thinned = [t if most is None else t.thin(most // len(rehearsals)) for t in rehearsals]
             return [(t, self._prepare(t)) for t in thinned]
 
-        def score(**parameters: float) -> float:
-            return mean(t.error(predict(**parameters)) for t, predict in prepared())
-
-        grids = self._grids()
-        return best_by_turns(score, grids, self.START) if self.START else best_of_all(score, grids)
+        return lambda **parameters: mean(t.error(predict(**parameters)) for t, predict in prepared())
 
     def _grids(self) -> dict[str, Sequence[float]]:
         """Return the candidates of each parameter."""
@@ -281,6 +322,27 @@ class TunedDecoder(Decoder):
 
     def _predict_part(self, part: Any, queries: Samples) -> np.ndarray:
         raise NotImplementedError
+
+
+def as_values(y: Any, who: str) -> np.ndarray:
+    """Return targets as floating-point numbers; names of classes are refused, which no regression takes.
+
+    >>> as_values([1, 2], "Ridge")
+    array([1., 2.])
+    >>> as_values(["left", "right"], "Ridge")
+    Traceback (most recent call last):
+    ...
+    ValueError: Ridge predicts values; found text as y. For classes take svm, naive-bayes, one-nn or lvq, or ...
+    """
+    values = np.asarray(y)
+    kinds = {type(value) for value in values.reshape(-1)} if values.dtype.kind == "O" else {values.dtype.type}
+    if any(issubclass(kind, str | bytes | bool | np.bool_) for kind in kinds):
+        found = "truth values" if all(issubclass(kind, bool | np.bool_) for kind in kinds) else "text"
+        raise ValueError(
+            f"{who} predicts values; found {found} as y. For classes take svm, naive-bayes, one-nn or lvq, or "
+            "give one column per class, 1 where a row is of it"
+        )
+    return values.astype(np.float64)
 
 
 def _metrics(weights: Any, n_features: int, n_outputs: int) -> list[tuple[Any, slice]]:

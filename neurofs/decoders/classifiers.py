@@ -22,7 +22,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from neurofs.decoders.base import Grid, Part, PartStep, Predict, Rehearsal, TunedDecoder, weigh
-from neurofs.decoders.kernel_ridge import KernelDecoder, Machine, middle_distance
+from neurofs.decoders.kernel_ridge import KernelDecoder, Machine, Table
 from neurofs.decoders.libraries import MANY_ROWS
 from neurofs.features.holdouts import Holdout
 from neurofs.features.samples import Samples
@@ -105,11 +105,11 @@ class SVM(ClassDecoder, KernelDecoder):
     def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         return super()._fit_part(train, targets, weights, rehearsals if len(train) <= MANY_ROWS else rehearsals[:1])
 
-    def _solve(self, table: np.ndarray, targets: np.ndarray, **parameters: float) -> Machine:
-        width = parameters["width"] * middle_distance(table)
+    def _solve(self, table: Table, targets: np.ndarray, **parameters: float) -> Machine:
+        width = parameters["width"] * table.middle
         if targets.any(axis=0).sum() == 1:
             return Always.of(targets)
-        K = np.exp(-table.astype(np.float64) / width)
+        K = np.exp(-table.distances.astype(np.float64) / width)
         machine = SVC(kernel="precomputed", C=parameters["C"]).fit(K, targets.argmax(axis=1))
         return Votes.of(machine, width, targets)
 

@@ -57,9 +57,12 @@ class FalconDecoder:
         self.on_done(np.ones(self.batch_size))
 
     def predict(self, neural_observations: Any) -> np.ndarray:
-        """Return the estimates (batch, outputs) of one bin of counts (batch, channels)."""
-        rows = zip(self._decoders, np.asarray(neural_observations), strict=True)
-        return np.array([decoder.step(counts)[0] for decoder, counts in rows])
+        """Return the estimates (batch, outputs) of one bin of counts (batch, channels).
+
+        The last batch of the benchmark may hold fewer sessions than the others.
+        """
+        counts = np.asarray(neural_observations)
+        return np.array([decoder.step(row)[0] for decoder, row in zip(self._first(len(counts)), counts, strict=True)])
 
     def observe(self, neural_observations: Any) -> None:
         """Take one bin of which no estimate is wanted."""
@@ -67,8 +70,15 @@ class FalconDecoder:
 
     def on_done(self, dones: Any) -> None:
         """Begin a new window in each session whose trial has ended."""
-        for decoder, done in zip(self._decoders, np.asarray(dones).reshape(-1), strict=True):
+        ended = np.asarray(dones).reshape(-1)
+        for decoder, done in zip(self._first(len(ended)), ended, strict=True):
             if done:
                 decoder.reset()
                 for _ in range(decoder.n_before):
                     decoder.step(self._mean)
+
+    def _first(self, n: int) -> list[OnlineDecoder]:
+        """Return the decoders of so many sessions."""
+        if n > self.batch_size:
+            raise ValueError(f"at most {self.batch_size} sessions side by side; found {n}")
+        return self._decoders[:n]

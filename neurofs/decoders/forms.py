@@ -26,7 +26,7 @@ from neurofs.decoders.kernel_ridge import KernelOfDistance, KernelRidgeMachine
 from neurofs.decoders.libraries import Forest, Layers, SupportVectors
 from neurofs.decoders.linear import Bend, Linear
 from neurofs.decoders.lvq import Prototypes
-from neurofs.decoders.nearest import find_table
+from neurofs.decoders.nearest import table_that_fits
 from neurofs.decoders.spread import Spread
 from neurofs.decoders.state import (
     Anything,
@@ -148,7 +148,7 @@ class Made(Form):
 def _make_table(part: Part) -> Part:
     """Put the table of distances into the place that is kept for it."""
     train, targets, has_table = part.model
-    return replace(part, model=(train, targets, find_table(train, part.weights) if has_table else None))
+    return replace(part, model=(train, targets, table_that_fits(train, part.weights) if has_table else None))
 
 
 def _check_forest(forest: Any) -> None:
@@ -270,7 +270,13 @@ MODELS: dict[str, Form] = {
 }
 """The form of the model of a part, by the name of the decoder."""
 
-MEMORY = Record(ChannelMemory, correlations=Array("f8", "C C"), agreement=Array("f8", "C"))
+MEMORY = Record(
+    ChannelMemory,
+    correlations=Array("f8", "C C"),
+    agreement=Array("f8", "C"),
+    mean_error=Array("f8", "C"),
+    spread_error=Array("f8", "C"),
+)
 """What a model remembers of C channels."""
 
 PARTS = {name: PartForm(model, _make_table if name == "local-linear" else None) for name, model in MODELS.items()}

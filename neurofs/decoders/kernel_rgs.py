@@ -16,20 +16,21 @@ from scipy.linalg.lapack import dpotrf
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from neurofs.decoders.base import Decoder, Step
+from neurofs.decoders.base import Decoder, Step, as_values
 from neurofs.decoders.spread import LeftOut, Spread, fit_spread
+from neurofs.features.holdouts import pick_evenly
 from neurofs.features.samples import Samples, as_samples
-from neurofs.metric.block_ridge import block_residuals, inverse, kernel
+from neurofs.metric.block_ridge import PART, block_residuals, inner_products, inverse, kernel, square_norms
 from neurofs.metric.channel_path import learn_sparse_metric
 from neurofs.metric.learning import N_ROWS, N_STEPS, LearnedMetric, learn_metric, make_blocks, sort_rows
 
 MOST_ROWS = 10_000
 LANDMARKS = 2_000
+DEVIATION_ROWS = 2_000  # rows of a model by which deviations are found
 FEWEST_LANDMARKS = 100
 Data = tuple[Samples, np.ndarray, np.ndarray | None]
 RIDGES = (0.5, 1.0, 2.0, 4.0)
 CHOOSING_ROWS = 2500
-PART = 1_000  # rows handled at a time
 ROUNDING = 1e-6  # what distances in float32 may take from the eigenvalues of K, of its mean diagonal
 
 
@@ -100,7 +101,7 @@ class KernelRGSDecoder(Decoder):
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> KernelRGSDecoder:
         """Learn the metrics and fit the models; `groups` names the trial of each row."""
-        samples, Y = as_samples(X), np.asarray(y, dtype=np.float64)
+        samples, Y = as_samples(X), as_values(y, type(self).__name__)
         self._one_output = Y.ndim == 1
         Y = Y.reshape(len(samples), -1)
         n_model = count_model_rows(*samples.shape, self.n_rows, self.memory_limit)
@@ -117,7 +118,7 @@ class KernelRGSDecoder(Decoder):
             KernelModel(metric, ridge, rows).fit(*data[:2])
             for metric, ridge in zip(self.metrics_[1:], ridges[1:], strict=True)
         ]
-        self._first = KernelModel(self.metrics_[0], ridges[0], rows).fit(*data[:2], keep_factor=True)
+        self._first = KernelModel(self.metrics_[0], ridges[0], rows).fit(*data[:2])
         return self
 
     def _learn(self, data: Data, rng: np.random.Generator) -> list[float]:
@@ -152,8 +153,6 @@ class KernelRGSDecoder(Decoder):
 
     def start_online(self) -> Step:
         """Return a function that predicts one window after another, with its deviation."""
-        for model in (self._first, *self._others):
-            model.keep_exact()
         return lambda window, follows: tuple(found[0] for found in self._predict_part(window, True))
 
     def _predict_part(self, samples: Samples, return_std: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -238,47 +237,46 @@ class KernelModel:
 
     def measure(self) -> None:
         """Find what follows from the rows."""
-        self.norms = _square_norms(self.rows)
+        self.norms = square_norms(self.rows)
         self.rounding = ROUNDING * float(np.mean(self._prior(self.norms)))
+        self.judges = pick_evenly(len(self.rows), DEVIATION_ROWS)
         self.factor: np.ndarray | None = None
-        self._exact: np.ndarray | None = None
 
-    def fit(self, samples: Samples, Y: np.ndarray, keep_factor: bool = False) -> KernelModel:
-        """Fit standardized targets of all samples; without the factor, which is large, there are no deviations."""
+    def fit(self, samples: Samples, Y: np.ndarray) -> KernelModel:
+        """Fit standardized targets of all samples."""
         everything = len(samples) == len(self.rows)
-        self.alpha, factor = (self._solve_all if everything else self._solve_landmarks)(samples, Y)
-        self.factor = factor if keep_factor else None
-        self.factor_ridge = self.ridge if everything else self.ridge * len(self.rows) / len(samples)
+        self.alpha = (self._solve_all if everything else self._solve_landmarks)(samples, Y)
+        self.factor_ridge = self.ridge * len(self.judges) / len(samples)
         return self
 
-    def _solve_all(self, samples: Samples, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _solve_all(self, samples: Samples, Y: np.ndarray) -> np.ndarray:
         """Solve (K + λI) α = Y."""
-        factor = self._factor(self.ridge)
-        return cho_solve((factor, True), Y), factor
+        return np.asarray(cho_solve((self._factor(self.rows, self.ridge), True), Y))
 
-    def _solve_landmarks(self, samples: Samples, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _solve_landmarks(self, samples: Samples, Y: np.ndarray) -> np.ndarray:
         """Solve (K_nm K_mn + λ K_nn) α = K_nm Y for the landmarks n and all rows m, some rows at a time.
 
         With K_nn = L Lᵀ, A = L⁻¹ K_nm and α = L⁻ᵀ β that is (A Aᵀ + λI) β = A Y, which rounding harms less.
         """
-        L = self._factor(self.rounding)
+        L = self._factor(self.rows, self.rounding)
         H, rhs = np.diag(np.full(len(L), self.ridge)), np.zeros((len(L), Y.shape[1]))
         for first in range(0, len(samples), PART):
-            part = self._kernel_with(self.metric.transform(samples[first : first + PART]))
-            A = solve_triangular(L, part.T, lower=True)
+            Z = self.metric.transform(samples[first : first + PART])
+            between = _kernel_in_single(Z, square_norms(Z), self.rows, self.norms, self.metric.linear)
+            A = solve_triangular(L, between.T, lower=True)
             H += A @ A.T
             rhs += A @ Y[first : first + PART]
         beta = cho_solve(cho_factor(H.T, lower=True, overwrite_a=True), rhs)
-        alpha = solve_triangular(L, beta, lower=True, trans="T")
-        return alpha, self._factor(self.ridge * len(L) / len(samples))
+        return np.asarray(solve_triangular(L, beta, lower=True, trans="T"))
 
-    def _factor(self, ridge: float) -> np.ndarray:
-        """Return the lower factor of K + ridge I; where rounding spoils it, with a little more on the diagonal.
+    def _factor(self, rows: np.ndarray, ridge: float) -> np.ndarray:
+        """Return the lower factor of K + ridge I among rows.
 
-        K is made some rows at a time and overwritten by its factor.
+        Where rounding spoils it, there is a little more on the diagonal. K is made some rows at a time, and overwritten
+        by its factor.
         """
         for more in (0.0, 1.0, 10.0, 100.0, 1000.0):
-            K = self._make_kernel()
+            K = self._make_kernel(rows)
             K.flat[:: len(K) + 1] += ridge + more * self.rounding
             factor, failed = dpotrf(K.T, lower=1, clean=0, overwrite_a=1)
             if not failed:
@@ -289,49 +287,43 @@ class KernelModel:
         """Return the variance of rows before anything is known: the diagonal of K."""
         return 2.0 + self.metric.linear * norms
 
-    def _make_kernel(self) -> np.ndarray:
-        """Return K between the rows of the model."""
-        n = len(self.rows)
+    def _make_kernel(self, rows: np.ndarray) -> np.ndarray:
+        """Return K among transformed rows."""
+        n, norms = len(rows), square_norms(rows)
         K = np.empty((n, n))
         for first in range(0, n, PART):
-            K[first : first + PART] = self._kernel_with(self.rows[first : first + PART])
+            part = slice(first, first + PART)
+            K[part] = _kernel_in_single(rows[part], norms[part], rows, norms, self.metric.linear)
         return K
 
-    def _kernel_with(self, rows: np.ndarray) -> np.ndarray:
-        """Return K between transformed rows and those of the model."""
-        G = (rows @ self.rows.T).astype(np.float64)
-        return kernel(G, _square_norms(rows), self.norms, self.metric.linear)
-
-    def keep_exact(self) -> None:
-        """Keep the rows in double precision, too: twice the memory, for one prediction after another."""
-        self._exact = self.rows.astype(np.float64)
-
     def _kernel_of(self, rows: np.ndarray) -> np.ndarray:
-        """Return K between transformed rows and those of the model in double precision: alike for one row and many."""
-        G, rows64 = np.empty((len(rows), len(self.rows))), rows.astype(np.float64)
-        for first in range(0, len(self.rows), PART):
-            part = slice(first, first + PART)
-            G[:, part] = rows64 @ (self.rows if self._exact is None else self._exact)[part].T
-        return kernel(G, _square_norms(rows), self.norms, self.metric.linear)
+        """Return K between transformed rows and those of the model in double precision."""
+        return kernel(inner_products(rows, self.rows), square_norms(rows), self.norms, self.metric.linear)
 
     def predict(self, samples: Samples) -> np.ndarray:
         """Return the mean of the targets of some samples."""
         return self._kernel_of(self.metric.transform(samples)) @ self.alpha
 
     def predict_std(self, samples: Samples) -> tuple[np.ndarray, np.ndarray]:
-        """Return the mean of the targets, and the standard deviation that all outputs share."""
+        """Return the mean of the targets, and the standard deviation that all outputs share.
+
+        The deviation is that of a model of at most 2,000 of the rows, each of which stands for several: the time of
+        an estimate would otherwise grow with the square of their number.
+        """
         rows = self.metric.transform(samples)
         K = self._kernel_of(rows)
-        if self.factor is None:  # of a model that was read: it is large, and not stored
-            self.factor = self._factor(self.factor_ridge)
-        half = solve_triangular(self.factor, K.T, lower=True, check_finite=False)
-        variance = self._prior(_square_norms(rows)) + self.ridge - np.einsum("ji,ji->i", half, half)
+        if self.factor is None:
+            self.factor = self._factor(self.rows[self.judges], self.factor_ridge)
+        half = solve_triangular(self.factor, K[:, self.judges].T, lower=True, check_finite=False)
+        variance = self._prior(square_norms(rows)) + self.ridge - np.einsum("ji,ji->i", half, half)
         return K @ self.alpha, np.sqrt(np.maximum(variance, self.ridge))
 
 
-def _square_norms(rows: np.ndarray) -> np.ndarray:
-    norms: np.ndarray = np.einsum("if,if->i", rows, rows, dtype=np.float64)
-    return norms
+def _kernel_in_single(
+    rows: np.ndarray, norms: np.ndarray, others: np.ndarray, other_norms: np.ndarray, linear: float
+) -> np.ndarray:
+    """Return K between rows and others, from inner products in single precision, which many rows need half as long."""
+    return kernel((rows @ others.T).astype(np.float64), norms, other_norms, linear)
 
 
 def choose_ridge(
@@ -345,8 +337,8 @@ def choose_ridge(
     if not scored.any():
         return metric.ridge, LeftOut.nothing(Y.shape[1])
     Z = metric.transform(samples[rows])
-    norms = _square_norms(Z)
-    K = kernel((Z @ Z.T).astype(np.float64), norms, norms, metric.linear)
+    norms = square_norms(Z)
+    K = _kernel_in_single(Z, norms, Z, norms, metric.linear)
     tried = {}
     for ridge in np.multiply(RIDGES, metric.ridge).tolist():
         H = K.copy()

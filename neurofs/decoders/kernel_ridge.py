@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,8 +15,26 @@ from neurofs.features.samples import Samples
 from neurofs.ground.effort import bound
 from neurofs.ground.works import WORKS
 from neurofs.metric.neighbors import Distances, pairwise_distances
+from neurofs.metric.tables import find_table
 
 Machine = Callable[[np.ndarray], np.ndarray]  # from the distances of queries to the training rows to predictions
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Distances among the training rows, and what all parameters share of them."""
+
+    distances: np.ndarray
+
+    @cached_property
+    def middle(self) -> float:
+        """The median distance of some 500 rows to all rows, or 1 if it is 0."""
+        return float(np.median(self.distances[:: max(1, len(self.distances) // 500)])) or 1.0
+
+    @cached_property
+    def row_mean(self) -> np.ndarray:
+        """The mean distance of each row to all."""
+        return np.asarray(self.distances.mean(axis=1))
 
 
 class KernelDecoder(TunedDecoder):
@@ -25,11 +44,11 @@ class KernelDecoder(TunedDecoder):
 
     def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         chosen = self._choose(rehearsals)
-        table = pairwise_distances(train, weights=weights).astype(self.PRECISION, copy=False)
-        return Part(weights, (train, self._solve(table, targets, **chosen)), chosen)
+        table = find_table(train, weights).astype(self.PRECISION, copy=False)
+        return Part(weights, (train, self._solve(Table(table), targets, **chosen)), chosen)
 
     def _prepare(self, t: Rehearsal) -> Predict:
-        inside = pairwise_distances(t.train, weights=t.weights)
+        inside = Table(find_table(t.train, t.weights))
         across = pairwise_distances(t.queries, t.train, weights=t.weights)
         return lambda **parameters: self._solve(inside, t.targets, **parameters)(across)
 
@@ -43,14 +62,9 @@ class KernelDecoder(TunedDecoder):
         distances = Distances(train, part.weights)
         return lambda window, follows: machine(distances.to(window).astype(self.PRECISION, copy=False))
 
-    def _solve(self, table: np.ndarray, targets: np.ndarray, **parameters: float) -> Machine:
+    def _solve(self, table: Table, targets: np.ndarray, **parameters: float) -> Machine:
         """Fit the targets, given the distances among their rows."""
         raise NotImplementedError
-
-
-def middle_distance(table: np.ndarray) -> float:
-    """Return the median distance of some 500 rows to all rows, or 1 if it is 0."""
-    return float(np.median(table[:: max(1, len(table) // 500)])) or 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +146,7 @@ class KernelRidgeMetric(KernelDecoder):
         "ridge": (0.003, 0.01, 0.03, 0.1, 0.3, 1.0),
     }
     START: ClassVar[Mapping[str, float]] = {"width": 0.5, "ridge": 0.1}
-    PRECISION = np.float64
+    PRECISION, SOFTENS = np.float64, True
 
     width: float | str = "auto"
     ridge: float | str = "auto"
@@ -162,13 +176,13 @@ class KernelRidgeMetric(KernelDecoder):
         """Return how many training rows are used at most, given what is normal."""
         return int(min(bound(self.effort, normal), MAX_TABLE) if isinstance(self.max_rows, str) else self.max_rows)
 
-    def _solve(self, table: np.ndarray, targets: np.ndarray, **parameters: float) -> Machine:
+    def _solve(self, table: Table, targets: np.ndarray, **parameters: float) -> Machine:
         """Return the kernel and the dual coefficients, in the precision of `table`."""
-        middle, row_mean = middle_distance(table), table.mean(axis=1)
+        middle, row_mean = table.middle, table.row_mean
         kernel = KernelOfDistance(
             self.kernel, parameters["width"] * middle, self.linear / middle, row_mean, float(row_mean.mean())
         )
-        K = kernel(table, row_mean)
+        K = kernel(table.distances, row_mean)
         K[np.diag_indices_from(K)] += parameters["ridge"]
         factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
-        return KernelRidgeMachine(kernel, cho_solve(factor, targets.astype(table.dtype), check_finite=False))
+        return KernelRidgeMachine(kernel, cho_solve(factor, targets.astype(K.dtype), check_finite=False))

@@ -18,7 +18,7 @@ from sklearn.svm import SVR as LibSVR
 
 from neurofs.decoders import loops_trees
 from neurofs.decoders.base import Grid, Part, Rehearsal, TunedDecoder, weigh
-from neurofs.decoders.kernel_ridge import KernelDecoder, Machine, middle_distance
+from neurofs.decoders.kernel_ridge import KernelDecoder, Machine, Table
 from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
 
@@ -59,9 +59,9 @@ class SVR(KernelDecoder):
     def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         return super()._fit_part(train, targets, weights, rehearsals if len(train) <= MANY_ROWS else rehearsals[:1])
 
-    def _solve(self, table: np.ndarray, targets: np.ndarray, **parameters: float) -> Machine:
-        width = parameters["width"] * middle_distance(table)
-        K = np.exp(-table.astype(np.float64) / width)
+    def _solve(self, table: Table, targets: np.ndarray, **parameters: float) -> Machine:
+        width = parameters["width"] * table.middle
+        K = np.exp(-table.distances.astype(np.float64) / width)
         machine = LibSVR(kernel="precomputed", C=parameters["C"], epsilon=self.epsilon)
         fitted = [clone(machine).fit(K, g) for g in targets.T]
         dual = np.zeros(targets.shape)

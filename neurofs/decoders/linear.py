@@ -1,6 +1,6 @@
 """Linear decoders: ridge regression on all lags, which is the Wiener filter, and the Wiener cascade."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -8,10 +8,13 @@ import numpy as np
 from scipy.linalg import solve
 
 from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, TunedDecoder, weigh
+from neurofs.decoders.window_ridge import Windows, solve_ridges
 from neurofs.features.samples import Samples
 from neurofs.ground.works import WORKS
 
 BLOCK = 4096  # rows that are unfolded at a time
+NUMBERS = 2**24  # of windows that are unfolded at a time for a prediction
+MANY = 3000  # features from which on no Gram matrix is made
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,20 +69,40 @@ class Ridge(TunedDecoder):
 
     def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         chosen = self._choose(rehearsals)
-        linear = _ridge(_normal_equations(train, weights, targets), **chosen)
+        linear = _fit_ridges(train, weights, targets, [chosen["ridge"]])(chosen["ridge"])
         return Part(weights, self._finish(linear, train, weights, targets), chosen)
 
     def _prepare(self, t: Rehearsal) -> Predict:
-        equations = _normal_equations(t.train, t.weights, t.targets)
-        queries = weigh(t.queries, t.weights)
-        return lambda ridge: _ridge(equations, ridge)(queries)
+        linear = _fit_ridges(t.train, t.weights, t.targets, self._grids()["ridge"])
+        return lambda ridge: _apply(linear(ridge), t.queries, t.weights)
 
     def _finish(self, linear: Linear, train: Samples, weights: Any, targets: np.ndarray) -> Linear:
         """Return the model to use; a child may add to it."""
         return linear
 
     def _predict_part(self, part: Part, queries: Samples) -> np.ndarray:
-        return part.model(weigh(queries, part.weights))
+        return _apply(part.model, queries, part.weights)
+
+
+def _apply(linear: Linear, samples: Samples, weights: Any) -> np.ndarray:
+    """Predict samples, some rows at a time, so that few windows are unfolded at once."""
+    rows = max(1, NUMBERS // samples.n_features)
+    parts = [samples[first : first + rows] for first in range(0, max(len(samples), 1), rows)]
+    return np.concatenate([linear(weigh(part, weights)) for part in parts])
+
+
+def _fit_ridges(
+    train: Samples, weights: Any, targets: np.ndarray, ridges: Sequence[float]
+) -> Callable[[float], Linear]:
+    """Return a function from one of the ridges to its linear map: exact, or for many features to four digits."""
+    kept = train.n_features if weights is None else np.count_nonzero(weights)
+    if kept <= MANY or not Windows.fit(train):
+        equations = _normal_equations(train, weights, targets)
+        return lambda ridge: _ridge(equations, ridge)
+    windows, offset = Windows(train, weights), targets.mean(axis=0)
+    found = solve_ridges(windows, targets - offset, ridges)
+    used = slice(None) if weights is None else np.flatnonzero(weights)
+    return lambda ridge: Linear(windows.center[used], offset, found[ridge][used])
 
 
 def _normal_equations(train: Samples, weights: Any, targets: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -121,7 +144,7 @@ class WienerCascade(Ridge):
     name, label, citation, color = "wiener-cascade", "Wiener cascade", WORKS["pohlmeyer2007"], ""
 
     def _finish(self, linear: Linear, train: Samples, weights: Any, targets: np.ndarray) -> Linear:
-        fitted = linear(weigh(train, weights))
+        fitted = _apply(linear, train, weights)
         bends = [_cubic(fitted[:, o], targets[:, o]) for o in range(targets.shape[1])]
         return Linear(linear.center, linear.offset, linear.coefficients, bends)
 

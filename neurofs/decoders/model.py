@@ -21,10 +21,12 @@ from neurofs.decoders.adaptation import ChannelMemory, find_adaptation
 from neurofs.decoders.base import Decoder
 from neurofs.decoders.model_head import Head
 from neurofs.features.samples import Samples
+from neurofs.features.scaling import Scaling
 from neurofs.features.tensor import build_tensor
 from neurofs.ground.errors import UsageError, printable, quoted
+from neurofs.ground.showing import render_facts
 from neurofs.ground.threads import one_thread
-from neurofs.recordings.recording import Recording
+from neurofs.recordings.recording import SPIKES, Recording
 
 NORMAL_95 = 1.959964
 MOST_NAMED = 8
@@ -61,6 +63,28 @@ class Model:
     outputs: tuple[tuple[int, ...], ...]
     memory: ChannelMemory
 
+    def __repr__(self) -> str:
+        outputs = ", ".join(printable(output.name) for output in self.head.outputs)
+        return f"<Model {self.head.label!r}: {outputs} from {len(self.channels)} channels; {self._score()}>"
+
+    def _repr_html_(self) -> str:
+        head, binning = self.head, self.head.binning
+        facts = {
+            "decodes": ", ".join(output.name for output in head.outputs),
+            "from": f"{len(self.channels)} channels, {binning.n_lags} lags of {binning.bin_width:g} s",
+            "cross-validated": self._score(),
+            "sessions": ", ".join(session.name for session in head.sessions),
+            "more": ".predict(recording), .save(folder)",
+        }
+        return render_facts(f"Model {head.label}", facts)
+
+    def _score(self) -> str:
+        found = self.head.cross_validation
+        if found is None or found.mean is None:
+            return "no score"
+        interval = "" if found.low is None or found.high is None else f" ({found.low:.2f} to {found.high:.2f})"
+        return f"{'R²' if found.score == 'r2' else 'accuracy'} {found.mean:.3f}{interval}"
+
     @property
     def channels(self) -> list[str]:
         """Names of the channels, in the order of the features."""
@@ -77,6 +101,7 @@ class Model:
         Returns ``predicted`` (time, output) with the ends of 95 % intervals, ``low`` and ``high``, and ``trial``;
         time is the start of the bin. Classes are their numbers, their names in the attribute ``classes``.
         """
+        self.check_numbers(recording)
         tensor = build_tensor(recording, None, **self.head.binning.model_dump())
         missing = "mean" if adapt and missing == "refuse" else missing
         order = match_channels(self.channels, [str(name) for name in tensor["channel"].values], recording.name, missing)
@@ -85,20 +110,42 @@ class Model:
         if adapt:
             counts, notes = self._adapt(counts, tensor["valid"].values)
         rows = np.flatnonzero(tensor["valid"].values)
+        counts = self.scaling(counts) if self.is_signal else counts
         samples = Samples.from_counts(counts, self.head.binning.n_lags, rows - tensor.attrs["first_lag"])
         predicted, sd = self._predict_checked(samples)
         notes = [*describe_match(self.channels, order, tensor, missing), *notes]
         return self._label(tensor, rows, predicted, sd, notes)
+
+    @property
+    def is_signal(self) -> bool:
+        """Whether it decodes a continuous signal, whose channels are scaled."""
+        return self.head.numbers != SPIKES
+
+    @property
+    def scaling(self) -> Scaling:
+        """Center and spread by which the channels of a signal are scaled."""
+        center, spread = (np.array([getattr(one, key) for one in self.head.channels]) for key in ("center", "spread"))
+        return Scaling(center, spread)
+
+    def check_numbers(self, recording: Recording) -> None:
+        """Refuse a session that holds something else than the model was fitted to."""
+        if recording.unit != self.head.numbers:
+            raise UsageError(
+                f"{printable(recording.name)}: expected {printable(self.head.numbers)}, which the model decodes; found "
+                f"{printable(recording.unit)}. If it is the same, say so: --signal-unit, or --counts"
+            )
 
     def _adapt(self, counts: np.ndarray, valid: np.ndarray) -> tuple[np.ndarray, list[str]]:
         """Return counts corrected for what changed since training, and what that was."""
         mean, sd = (np.array([getattr(one, key) for one in self.head.channels]) for key in ("mean", "sd"))
         if not valid.any():
             return counts, []
-        found = find_adaptation(mean, sd, self.memory, counts, valid, self.head.binning.n_lags)
+        n_lags = self.head.binning.n_lags
+        found = find_adaptation(mean, sd, self.memory, counts, valid, n_lags, rates=not self.is_signal)
         lost = [name for name, t, s in zip(self.channels, found.trust, sd, strict=True) if t == 0 and s > 0]
         less = [name for name, t in zip(self.channels, found.trust, strict=True) if 0 < t < 0.5]
         return found(counts), [
+            f"adapted: {found.drift:.0%} of the changes of rates are taken for drift, as if behavior were alike",
             *([f"adapted: {len(lost)} channels are not used, lost or changed: {name_some(lost)}"] if lost else []),
             *([f"adapted: {len(less)} channels count for less than half: {name_some(less)}"] if less else []),
         ]

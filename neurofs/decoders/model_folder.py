@@ -130,7 +130,7 @@ def _read_json(folder: Path) -> dict[str, Any]:
     if path.stat().st_size > MOST_JSON:
         raise unfit(f"{folder.name}: {HEAD}", f"at most {MOST_JSON:,} bytes", f"{path.stat().st_size:,}")
     try:
-        plain = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+        plain = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse, object_pairs_hook=_take_once)
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{folder.name}: {HEAD}", "JSON", error, REMEDY) from None
     if not isinstance(plain, dict) or plain.get("schema") != SCHEMA:
@@ -141,6 +141,14 @@ def _read_json(folder: Path) -> dict[str, Any]:
 
 def _refuse(text: str) -> NoReturn:
     raise ValueError(f"the number {text}")
+
+
+def _take_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; of two values under one name, nobody knows which one is meant."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name that is there twice")
+    return found
 
 
 def _check_head(folder: Path, plain: dict[str, Any]) -> Head:

@@ -28,11 +28,16 @@ class Binning(HeadPart):
 
 
 class Channel(HeadPart):
-    """A channel of the training sessions: its name, and mean and standard deviation of its binned counts."""
+    """A channel of the training sessions: its name, and mean and standard deviation of its binned counts.
+
+    Of a continuous signal, also the center and spread by which it is scaled.
+    """
 
     name: Text
     mean: Finite
     sd: float = Field(ge=0, allow_inf_nan=False)
+    center: Finite = 0.0
+    spread: float = Field(1.0, gt=0, allow_inf_nan=False)
 
 
 class Output(HeadPart):
@@ -98,6 +103,7 @@ class Head(HeadPart):
     label: Text = Field(description="Its name for people.")
     target: list[Text] = Field(min_length=1, description="As --target takes it.")
     binning: Binning
+    numbers: Text = Field("spikes", description="What bins hold: spikes, or the unit of a continuous signal.")
     channels: list[Channel] = Field(min_length=1, description="In the order of the features.")
     outputs: list[Output] = Field(min_length=1)
     classes: list[Text] = Field(default_factory=list, description="Where the target is a class of the trials.")

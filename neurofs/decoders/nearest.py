@@ -23,7 +23,8 @@ from neurofs.features.holdouts import pick_evenly
 from neurofs.features.samples import Samples
 from neurofs.ground.effort import bound
 from neurofs.ground.works import WORKS
-from neurofs.metric.neighbors import Neighbors, Search, find_neighbors, local_linear, pairwise_distances, soft_knn
+from neurofs.metric.neighbors import Neighbors, Search, find_neighbors, local_linear, soft_knn
+from neurofs.metric.tables import find_table
 
 MAX_TABLE = 12_000  # rows up to which a table of all distances is kept in memory
 NORMAL_ROWS, TUNING_ROWS = 6_500, 3_000  # training rows of normal effort, and while parameters are chosen
@@ -58,7 +59,7 @@ class SoftKNN(TunedDecoder):
 
     name, label, citation, cost = "knn", "soft kNN", WORKS["navot2005"], "m N per prediction"
     GRID: ClassVar[Grid] = {"n_neighbors": (5, 8, 12, 18, 27, 40, 60, 90), "beta": (0.05, 0.08, 0.12, 0.18, 0.27, 0.4)}
-    MAX_QUERIES = 1000
+    MAX_QUERIES, SOFTENS = 1000, True
 
     n_neighbors: int | str = "auto"
     beta: float | str = "auto"
@@ -127,11 +128,11 @@ class LocalLinear(SoftKNN):
     def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         rows = pick_evenly(len(train), int(min(bound(self.effort, NORMAL_ROWS), len(train))))
         train, targets = train[rows], targets[rows]
-        return Part(weights, (train, targets, find_table(train, weights)), self._choose(rehearsals))
+        return Part(weights, (train, targets, table_that_fits(train, weights)), self._choose(rehearsals))
 
     def _prepare(self, t: Rehearsal) -> Predict:
         t = t.keep(int(min(bound(self.effort, TUNING_ROWS), len(t.train))))
-        near, table = self._find_most(t), find_table(t.train, t.weights)
+        near, table = self._find_most(t), table_that_fits(t.train, t.weights)
         return lambda **chosen: _local_linear(near, t.targets, table, **chosen)
 
     def _start_part(self, part: Part) -> PartStep:
@@ -153,6 +154,6 @@ def _local_linear(
     return local_linear(near, targets, k=k, beta=beta, ridge=ridge / k, pairwise=table)
 
 
-def find_table(train: Samples, weights: Any) -> np.ndarray | None:
+def table_that_fits(train: Samples, weights: Any) -> np.ndarray | None:
     """Return the distances among the training rows, or none if they would fill the memory."""
-    return pairwise_distances(train, weights=weights) if len(train) <= MAX_TABLE else None
+    return find_table(train, weights) if len(train) <= MAX_TABLE else None

@@ -66,6 +66,7 @@ class OnlineDecoder:
         self.n_channels, self.n_lags = len(head.channels), binning.n_lags
         self.first_lag = round(binning.lead / binning.bin_width)
         self.every = 1 if binning.step is None else round(binning.step / binning.bin_width)
+        self._scaling = model.scaling if model.is_signal else None
         self.weights = smoothing_weights(binning.smooth / binning.bin_width)
         self._buffer = np.zeros((self.n_lags + ROOM, self.n_channels), np.float32)
         self._raw: deque[np.ndarray] = deque(maxlen=len(self.weights))
@@ -132,7 +133,8 @@ class OnlineDecoder:
             self._end = kept
         if self.model.head.binning.sqrt:
             counts = np.sqrt(counts)
-        self._buffer[self._end] = self._smooth(counts) if len(self.weights) > 1 else counts
+        counts = self._smooth(counts) if len(self.weights) > 1 else counts
+        self._buffer[self._end] = counts if self._scaling is None else self._scaling(counts)
         self._end += 1
         self._age += 1
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from neurofs.decoders.base import as_values
 from neurofs.features.samples import Samples
 from neurofs.metric.neighbors import find_neighbors, soft_knn
 from neurofs.selectors import loops_rgs
@@ -62,7 +63,7 @@ class OnlineRGS(RegressorMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, weights: Any = None) -> OnlineRGS:
         """Take the last samples as reference set; weights are those of RGS on all, unless given."""
-        X, Y = np.asarray(X, np.float32), np.asarray(y, np.float64)
+        X, Y = np.asarray(X, np.float32), as_values(y, type(self).__name__)
         if X.ndim != 2 or len(X) != len(Y) or len(X) <= self.n_neighbors:
             raise ValueError(f"X must have more rows than neighbors, and y as many; found {X.shape} and {Y.shape}")
         self._one_output, Y = Y.ndim == 1, Y.reshape(len(Y), -1)

@@ -1,5 +1,6 @@
 """The average of the decoders that take a metric, and the one of them that the training data prefer."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,8 +9,11 @@ from sklearn.base import clone
 
 from neurofs.decoders.base import Part, PartStep, Rehearsal, TunedDecoder
 from neurofs.decoders.kernel_ridge import KernelRidgeMetric
-from neurofs.decoders.nearest import LocalLinear, SoftKNN
+from neurofs.decoders.nearest import TUNING_ROWS, LocalLinear, SoftKNN
+from neurofs.features.holdouts import Holdout
 from neurofs.features.samples import Samples
+from neurofs.ground.effort import bound
+from neurofs.metric.tables import shared_tables
 
 MAX_JUDGED = 300  # rows, over all hold-outs, on which decoders are judged
 
@@ -35,9 +39,20 @@ class MetricAverage(TunedDecoder):
 
     name, label, origin = "average", "average", "neurofs"
     cost = "the sum of knn, local-linear and kernel-ridge"
-    ALWAYS_TUNED = True
+    ALWAYS_TUNED = SOFTENS = True
 
     effort: str = "normal"
+
+    def fit(
+        self, X: Any, y: Any, groups: Any = None, feature_weights: Any = None, holdouts: Sequence[Holdout] | None = None
+    ) -> Any:
+        """Fit all three, as `TunedDecoder.fit` does."""
+        with shared_tables():
+            return super().fit(X, y, groups, feature_weights, holdouts)
+
+    def _least_error(self, rehearsals: list[Rehearsal]) -> float:
+        """Return the error of kernel ridge, for all three."""
+        return KernelRidgeMetric(effort=self.effort)._least_error(rehearsals)
 
     def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         members: list[TunedDecoder] = [
@@ -61,7 +76,7 @@ class PreferredDecoder(MetricAverage):
     """Soft kNN, local-linear regression, kernel ridge or their average, whichever the hold-outs prefer.
 
     Each is fitted with its parameters chosen on the hold-outs, then judged there with weights that were
-    learned without them.
+    learned without them, all with the same training rows: those that parameters are chosen with.
 
     Parameters
     ----------
@@ -87,9 +102,13 @@ class PreferredDecoder(MetricAverage):
 
     def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         every = super()._fit_part(train, targets, weights, rehearsals)
-        errors = judge(every.model, rehearsals)
+        errors = judge(every.model, [t.keep(int(min(self._most(), len(t.train)))) for t in rehearsals])
         best = _find_best(errors)
         return replace(every, chosen=errors, model=every.model if best == "average" else {best: every.model[best]})
+
+    def _most(self) -> float:
+        """Return how many training rows are used at most while decoders are judged, as while they are tuned."""
+        return bound(self.effort, TUNING_ROWS)
 
     @property
     def preferred_(self) -> list[str]:

@@ -8,9 +8,12 @@ block tells how much, and the correction is scaled so that intervals hold 95 % o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.optimize import nnls
+
+from neurofs.metric.block_ridge import inner_products, square_norms
 
 NORMAL_95 = 1.959964
 N_NEAREST = 50
@@ -63,11 +66,15 @@ class Spread:
     coefficients: np.ndarray
     least: np.ndarray
 
+    @cached_property
+    def _norms(self) -> np.ndarray:
+        return square_norms(self.rows)
+
     def __call__(self, rows: np.ndarray, predicted: np.ndarray) -> np.ndarray:
         """Return the factors of some rows, (rows, outputs)."""
         if not self.coefficients[:, 1:].any():
             return np.tile(np.maximum(self.coefficients[:, 0], self.least), (len(rows), 1))
-        nearby = mean_of_nearest(rows, self.rows, self.ratios)
+        nearby = mean_of_nearest(rows, self.rows, self.ratios, norms=self._norms)
         return _apply(self.coefficients, _columns(predicted, nearby), self.least)
 
 
@@ -125,22 +132,28 @@ def _apply(coefficients: np.ndarray, columns: np.ndarray, least: np.ndarray) -> 
 
 
 def mean_of_nearest(
-    queries: np.ndarray, rows: np.ndarray, values: np.ndarray, blocks: tuple[np.ndarray, np.ndarray] | None = None
+    queries: np.ndarray,
+    rows: np.ndarray,
+    values: np.ndarray,
+    blocks: tuple[np.ndarray, np.ndarray] | None = None,
+    norms: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the mean of `values` over the 50 rows nearest to each query, or as many as there are.
 
-    `blocks` are those of queries and rows: a query has no neighbors in its own.
+    `blocks` are those of queries and rows: a query has no neighbors in its own. `norms` are the squared norms of
+    rows, where they are known.
 
     >>> rows = np.arange(200.0)[:, None]
     >>> mean_of_nearest(np.array([[0.0], [99.4]]), rows, rows)
     array([[24.5],
            [99.5]])
     """
-    norms, n = np.einsum("if,if->i", rows, rows), min(N_NEAREST, len(rows) - 1)
+    norms = square_norms(rows) if norms is None else norms
+    n = min(N_NEAREST, len(rows) - 1)
     out = np.empty((len(queries), values.shape[1]))
     for first in range(0, len(queries), PART):
         part = slice(first, first + PART)
-        d = norms - 2.0 * (queries[part] @ rows.T)
+        d = norms - 2.0 * inner_products(queries[part], rows)
         if blocks is not None:
             d[blocks[0][part, None] == blocks[1]] = np.inf
         near = np.argpartition(d, n - 1, axis=1)[:, :n]

@@ -77,6 +77,7 @@ def _check_alike(tensors: Sequence[xr.Dataset]) -> None:
             "bins": (tensor.attrs["bin_width"], tensor.sizes["lag"], tensor.attrs["first_lag"]),
             "outputs": tensor["output"].values.tolist(),
             "units": tensor["unit"].values.tolist(),
+            "numbers": tensor.attrs["numbers"],
         }
 
     expected = describe(tensors[0])

@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from neurofs.ground.showing import render_facts
+
 
 @dataclass(frozen=True, eq=False)
 class Samples:
@@ -118,6 +120,21 @@ class Samples:
 
     def __len__(self) -> int:
         return len(self.starts)
+
+    def __repr__(self) -> str:
+        return f"<Samples: {len(self):,} of {self._shape_of_one()}>"
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "samples": f"{len(self):,}",
+            "each": self._shape_of_one(),
+            "memory": f"{self.flat.nbytes / 2**20:.1f} MB",
+            "overlap": f"samples that start less than {self.span:,} numbers apart share raw data",
+        }
+        return render_facts("Samples", facts)
+
+    def _shape_of_one(self) -> str:
+        return f"{self.n_features:,} features ({self.n_channels} channels × {self.n_lags} lags)"
 
     def __getitem__(self, rows: Any) -> Samples:
         """Return the samples of `rows` (indices, slice or mask) on the same buffer."""

@@ -32,6 +32,9 @@ from neurofs.recordings.readers.sizes import count_bytes, memory_size
 from neurofs.recordings.recording import TICK, Recording, Series
 from neurofs.recordings.window import Auto, choose_window
 
+MOST_BINS = 20_000_000
+"""Five hours in bins of a millisecond."""
+
 
 def build_tensor(
     recording: Recording,
@@ -54,7 +57,8 @@ def build_tensor(
         ``NAME``, ``NAME:COLUMN`` or ``NAME.velocity`` of a behavior series; or a single condition of the
         trials, such as ``direction``. None for a session that is decoded without any: a tensor of no outputs.
     bin_width : float or "auto"
-        Seconds, rounded to whole nanoseconds. A recording of counts takes whole multiples of its own bins.
+        Seconds, rounded to whole nanoseconds. A recording of counts takes whole multiples of its own bins; one of
+        a continuous signal any that are not narrower than its samples, of which the mean is taken.
         "auto" is 0.1, or near it a multiple of the recording's own bins.
     n_lags : int or "auto"
         Bins in the window of a sample. "auto" is 10, and less where trials are short (`recordings.window`).
@@ -63,8 +67,8 @@ def build_tensor(
     step : float, optional
         Seconds between samples, a multiple of `bin_width`.
     sqrt, smooth : bool, float
-        Square root of counts; then causal smoothing with a half Gaussian of this standard deviation in
-        seconds, which begins anew in each trial and observed stretch.
+        Square root of counts (not of a signal); then causal smoothing with a half Gaussian of this standard
+        deviation in seconds, which begins anew in each trial and observed stretch.
     period : two names of trial columns, optional
         Only targets between these two moments of a trial are valid; windows may reach back before the first.
 
@@ -87,6 +91,8 @@ def build_tensor(
     bin_width, n_lags, _ = choose_window(recording, bin_width, n_lags)
     grid = _make_grid(recording, bin_width)
     _check_size(grid.n_bins, recording.n_channels)
+    if sqrt and recording.is_signal:
+        raise UsageError(f"sqrt: expected counts of spikes; found a signal in {quoted(recording.unit)}. Leave it out")
     first_lag = _whole_bins("lead", lead, grid)
     trial, run = _label_bins(recording, grid)
     buffer, counts = _allocate(grid.n_bins, recording.n_channels, n_lags, first_lag)
@@ -104,7 +110,8 @@ def build_tensor(
         "reach": reach,
         "target_span": target_span,
         "n_trials": len(recording.trials),
-        "counts": "square root" if sqrt else "spikes per bin",
+        "counts": "square root" if sqrt else "mean of the signal" if recording.is_signal else "spikes per bin",
+        "numbers": recording.unit,
         "smooth": float(smooth),
         "classes": classes,
         "notes": [*recording.notes, *notes],
@@ -122,7 +129,7 @@ def build_tensor(
         coords={
             "time": ("time", grid.starts, {"units": "s"}),
             "channel": ("channel", recording.channels["name"].to_numpy(dtype=str)),
-            "lag": ("lag", lags, {"units": "s", "long_name": "time by which the spikes precede the target"}),
+            "lag": ("lag", lags, {"units": "s", "long_name": "time by which spikes or signal precede the target"}),
             "output": ("output", np.array(outputs, dtype=str)),
             "unit": ("output", np.array(units, dtype=str)),
         },
@@ -156,7 +163,7 @@ def to_samples(tensor: xr.Dataset) -> LabeledSamples:
     return LabeledSamples(replace(samples, span=span), tensor["target"].values[rows], tensor["trial"].values[rows])
 
 
-def map_features(values: Any, tensor: xr.Dataset) -> xr.DataArray:
+def map_features(values: Sequence[float] | np.ndarray, tensor: xr.Dataset) -> xr.DataArray:
     """Put one number per feature of `Samples` back on channel × lag.
 
     >>> import xarray as xr
@@ -180,6 +187,8 @@ def _make_grid(recording: Recording, bin_width: float) -> Grid:
         raise UsageError(f"bin_width must be at least {TICK:g} s; found {bin_width:g}")
     start, stop = recording.span
     n_ticks = round((stop - start) / TICK)
+    if recording.is_signal:
+        return _make_signal_grid(recording, width)
     if recording.counts is not None:
         own = round(recording.bin_width / TICK)
         if width % own:
@@ -189,6 +198,23 @@ def _make_grid(recording: Recording, bin_width: float) -> Grid:
             )
         start, n_ticks = recording.start, own * len(recording.counts)
     return Grid(start, width, -(-n_ticks // width))
+
+
+def _make_signal_grid(recording: Recording, width: int) -> Grid:
+    """Return bins that each hold the middle of at least one sample."""
+    own = round(recording.bin_width / TICK)
+    if width < own:
+        raise UsageError(
+            f"bin_width: expected at least {recording.bin_width:g} s, the time from one sample of the signal of "
+            f"{quoted(recording.name)} to the next; found {width * TICK:g}"
+        )
+    return Grid(recording.start, width, int(_place_samples(recording, width)[-1]) + 1)
+
+
+def _place_samples(recording: Recording, width: int) -> np.ndarray:
+    """Return the bin in which the middle of each sample of a signal lies, in whole ticks."""
+    own = round(recording.bin_width / TICK)
+    return (2 * np.arange(len(recording.counts), dtype=np.int64) + 1) * own // (2 * width)
 
 
 def _whole_bins(name: str, seconds: float, grid: Grid) -> int:
@@ -220,7 +246,9 @@ def _merge(intervals: np.ndarray) -> np.ndarray:
 
 
 def _check_size(n_bins: int, n_channels: int) -> None:
-    """Refuse bins so narrow that their counts do not fit into memory."""
+    """Refuse bins so narrow that there are absurdly many, or that their counts do not fit into memory."""
+    if n_bins > MOST_BINS:
+        raise UsageError(f"bin_width: expected at most {MOST_BINS:,} bins; found {n_bins:,}. Take wider bins")
     needed = count_bytes((n_bins, n_channels), np.dtype(np.float32).itemsize)
     if needed > memory_size() // 2:
         bins = f"{n_bins:,} bins of {n_channels} channels, {needed / 2**30:.0f} GB"
@@ -247,6 +275,11 @@ def _lag_view(buffer: np.ndarray, counts: np.ndarray, n_lags: int, first_lag: in
 
 
 def _fill_counts(recording: Recording, grid: Grid, counts: np.ndarray) -> None:
+    if recording.is_signal:
+        first = np.searchsorted(_place_samples(recording, grid.width), np.arange(grid.n_bins))
+        n_samples = np.diff(first, append=len(recording.counts))
+        counts[:] = np.add.reduceat(recording.counts, first, axis=0, dtype=np.float64) / n_samples[:, None]
+        return
     if recording.counts is not None:
         factor = grid.width // round(recording.bin_width / TICK)
         edges = np.arange(0, len(recording.counts), factor)

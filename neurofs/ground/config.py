@@ -84,6 +84,9 @@ Numbers = Annotated[tuple[int, ...], BeforeValidator(_split_numbers)]
 
 WINDOWS_PATH = "Write paths of Windows in single quotes ('C:\\data\\m1.nwb'), or with / between folders."
 
+NESTED = re.compile(r"(?:[\w\"'-]+\s*\.\s*){100}")
+"""Keys in keys, for which a parser takes memory that grows with the square of their number."""
+
 RENAMED = {"decoder": "decoders"}
 """Keys of earlier versions, and what they are called now."""
 
@@ -106,6 +109,12 @@ class LoadOptions(Options):
         None, description="Variable with the channel of each spike, where --spikes is one long list."
     )
     counts: str | None = Field(None, description="Variable with spike counts per bin.")
+    signal: str | None = Field(
+        None, description="Variable with a continuous signal per channel in place of spikes: dF/F, band power."
+    )
+    signal_unit: str | None = Field(
+        None, min_length=1, description="Unit of the signal (dF/F, uV); what is found in the file is then a signal."
+    )
     orientation: Literal["time-by-channel", "channel-by-time"] | None = Field(
         None, description="Which way the counts and the behavior are stored."
     )
@@ -119,7 +128,9 @@ class LoadOptions(Options):
     time_unit: Literal["s", "ms", "us", "samples"] | None = Field(
         None, description="Unit of spike, bin and trial times; samples needs --sampling-rate."
     )
-    sampling_rate: float | None = Field(None, gt=0, description="Samples per second of times given in samples.")
+    sampling_rate: float | None = Field(
+        None, gt=0, description="Samples per second of times given in samples, or of a signal without times."
+    )
     behavior: Names = Field((), description="Variables with behavior series, such as hand velocity.")
     behavior_file: str | None = Field(
         None, description="Another file with the behavior (and trials), on the clock of the spikes, in seconds."
@@ -289,7 +300,10 @@ def given_options(options: Options) -> dict[str, Any]:
 def read_toml(path: Path, what: str) -> dict[str, Any]:
     """Return the content of a TOML file."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if NESTED.search(text):
+            raise InputError(path.name, f"{what} in TOML", "keys in keys without end", "Correct the file.")
+        return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         remedy = WINDOWS_PATH if "\\" in str(error) or "hex value" in str(error) else "Correct the file."
         raise InputError(path.name, f"{what} in TOML", error, remedy) from None

@@ -47,6 +47,13 @@ def limit_memory(n_bytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (n_bytes, n_bytes))
 
 
+def limit_time(seconds: int) -> None:
+    """Let this process have so many seconds of the processor, where that can be limited; then it is ended."""
+    resource = _find_resource()
+    if resource is not None:
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+
+
 def find_start(pid: int) -> float | None:
     """Return when a process of this computer started, in seconds since 1970; None if it runs no longer.
 

@@ -23,6 +23,10 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
+from neurofs.metric.loops_products import products_with_row
+
+PART = 1_000  # rows handled at a time
+
 
 @dataclass(frozen=True)
 class BlockLoss:
@@ -54,6 +58,27 @@ def scored_rows(starts: np.ndarray, span: int, edges: np.ndarray) -> np.ndarray:
     before = np.where(first > 0, starts[np.maximum(first - 1, 0)], -np.inf)
     after = np.where(last < len(starts), starts[np.minimum(last, len(starts) - 1)], np.inf)
     return (starts - before >= span) & (after - starts >= span)
+
+
+def inner_products(queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return G (queries, rows) of float32 rows with sums in double precision: alike for one query and for many.
+
+    >>> inner_products(np.ones((1, 2), np.float32), np.array([[1, 2], [3, 4]], np.float32))
+    array([[3., 7.]])
+    """
+    G, exact = np.empty((len(queries), len(rows))), queries.astype(np.float64)
+    if len(queries) == 1:  # reads the rows as they are: half of the memory
+        products_with_row(rows, exact[0], G[0])
+        return G
+    for first in range(0, len(rows), PART):
+        G[:, first : first + PART] = exact @ rows[first : first + PART].T
+    return G
+
+
+def square_norms(rows: np.ndarray) -> np.ndarray:
+    """Return the squared length of each row in double precision."""
+    norms: np.ndarray = np.einsum("if,if->i", rows, rows, dtype=np.float64)
+    return norms
 
 
 def kernel(G: np.ndarray, norms: np.ndarray, other: np.ndarray, linear: float) -> np.ndarray:

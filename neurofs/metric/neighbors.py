@@ -10,7 +10,7 @@ Neighbors are found once, with the largest k of interest; estimates for many (k,
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from neurofs.metric import loops_linear, loops_neighbors
 FAR_FROM_ZERO = 8.0  # |mean| / SD above which sums of squares lose too many digits
 MAX_TABLE = 12_000  # rows up to which a table of all distances is kept in memory
 BLOCK = 1024  # rows materialized at a time for matrix products
-PREFIX_BLOCK = 128  # query rows whose distances are kept at a time in a prefix curve
+PREFIX_BLOCK, PREFIX_FEATURES = 1024, 512  # query rows whose distances are kept at a time in a prefix curve; columns
 PREFIX_GEMM = 12  # new features from which a matrix product beats adding columns one by one
 
 
@@ -61,10 +61,7 @@ def centered(*samples: Samples) -> tuple[Samples, ...]:
         key = (id(s.flat), int(s.starts[0]) % period if len(s) else 0)
         if key not in moved:
             moved[key] = s.flat - np.resize(np.roll(offset, key[1]), s.flat.size)
-    return tuple(
-        Samples(moved[id(s.flat), int(s.starts[0]) % period if len(s) else 0], s.starts, s.n_features, s.span)
-        for s in samples
-    )
+    return tuple(replace(s, flat=moved[id(s.flat), int(s.starts[0]) % period if len(s) else 0]) for s in samples)
 
 
 def _offsets(samples: Samples, period: int) -> np.ndarray:
@@ -287,8 +284,8 @@ def blocks(n_rows: int, size: int) -> Iterator[slice]:
 def pairwise_distances(a: Any, b: Any = None, *, weights: Any = None) -> np.ndarray:
     """Return the squared distances d_w between the rows of `a` and of `b` (or of `a`), float32.
 
-    Matrix products over blocks of materialized rows, of features with a weight; among the rows of one set the
-    diagonal is exactly 0.
+    Matrix products over blocks of materialized rows, of features with a weight. Among the rows of one set each pair
+    is computed once, and the diagonal is exactly 0.
     """
     same = b is None
     a, b = as_samples(a), as_samples(a if same else b)
@@ -300,12 +297,16 @@ def pairwise_distances(a: Any, b: Any = None, *, weights: Any = None) -> np.ndar
         B = _weigh_rows(b[cols], w, kept)
         b_norms = np.einsum("ij,ij->i", B, B)
         for rows in blocks(len(a), BLOCK):
+            if same and rows.start < cols.start:
+                continue
             A = _weigh_rows(a[rows], w, kept)
             block = np.matmul(A, B.T, out=out[rows, cols])
             block *= -2.0
             block += b_norms
             block += np.einsum("ij,ij->i", A, A)[:, None]
-    np.maximum(out, 0.0, out=out)
+            np.maximum(block, 0.0, out=block)
+            if same and rows != cols:
+                out[cols, rows] = block.T
     if same:
         np.fill_diagonal(out, 0.0)
     return out
@@ -354,21 +355,53 @@ def prefix_curves(
     if sizes.size and (sizes.min() < 1 or sizes.max() > order.size or (np.diff(sizes) <= 0).any()):
         raise ValueError(f"sizes must ascend from 1 to at most {order.size}; found {sizes.tolist()[:10]}")
     train, queries, t_groups, q_groups, span = _pair_rows(train, queries, groups, exclude)
-    Y, w2 = as_outputs(y, len(train)), as_w2(weights, train.n_features)[order]
-    used = order[: sizes.max(initial=0)]
-    columns, k = take_columns(train, used), max(1, min(max(k for k, _ in points), len(train)))
+    Y, w2 = as_outputs(y, len(train)), as_w2(weights, train.n_features)
+    added = np.split(order[: sizes.max(initial=0)], sizes[:-1])
+    columns, q_columns = Columns(train), Columns(queries)
+    k = max(1, min(max(k for k, _ in points), len(train)))
     out = np.empty((len(points), sizes.size, len(queries), Y.shape[1]))
-    added = _norms_added(columns, w2, sizes)
     for rows in blocks(len(queries), PREFIX_BLOCK):
-        q_columns = take_columns(queries[rows], used)
-        near = _sweep(
-            columns, q_columns, w2, added, train.starts, t_groups, queries.starts[rows], q_groups[rows], span, k
-        )
-        for at, (index, distance, count) in enumerate(near):
+        who = train.starts, t_groups, queries.starts[rows], q_groups[rows], span
+        d = np.zeros((len(queries.starts[rows]), len(train)), np.float32)
+        index, distance = np.full((len(d), k), -1), np.full((len(d), k), np.inf, np.float32)
+        count = np.zeros(len(d), np.int64)
+        for at, features in enumerate(added):
+            for few in np.split(features, range(PREFIX_FEATURES, len(features), PREFIX_FEATURES)):
+                _add_features(columns.take(few), q_columns.take(few, rows), w2[few], d)
+            loops_neighbors.prefix_select(d, *who, index, distance, count)
             for point, (own_k, beta) in enumerate(points):
                 part = out[point, at, rows]
                 loops_neighbors.soft_average(index, distance, count, min(own_k, k), Y, beta, adaptive, part)
     return out
+
+
+class Columns:
+    """Features of samples, one contiguous row each; from a copy of the buffer by channel where bins are whole.
+
+    >>> samples = Samples.from_counts(np.arange(8).reshape(4, 2), n_lags=2)
+    >>> Columns(samples).take(np.array([3, 0]))
+    array([[3., 5., 7.],
+           [0., 2., 4.]], dtype=float32)
+    """
+
+    def __init__(self, samples: Samples) -> None:
+        n = samples.n_channels
+        whole = samples.flat.size % n == 0 and not (samples.starts % n).any()
+        self.flat, self.starts, self.n_channels = samples.flat, samples.starts, n if whole else 0
+        self.by_channel = np.ascontiguousarray(samples.flat.reshape(-1, n).T) if whole else samples.flat
+
+    def take(self, features: np.ndarray, rows: slice = slice(None)) -> np.ndarray:
+        """Return the chosen features of some rows, (features, rows)."""
+        starts = self.starts[rows]
+        out = np.empty((features.size, len(starts)), np.float32)
+        if not self.n_channels:
+            for c, f in enumerate(features):
+                np.take(self.flat, starts + f, out=out[c])
+            return out
+        bins = starts // self.n_channels
+        for c, (lag, channel) in enumerate(zip(*np.divmod(features, self.n_channels), strict=True)):
+            np.take(self.by_channel[channel], bins + lag, out=out[c])
+        return out
 
 
 def take_columns(samples: Samples, features: np.ndarray) -> np.ndarray:
@@ -379,47 +412,12 @@ def take_columns(samples: Samples, features: np.ndarray) -> np.ndarray:
     return out
 
 
-def _norms_added(columns: np.ndarray, w2: np.ndarray, sizes: np.ndarray) -> list[tuple[slice, np.ndarray | None]]:
-    """Return the features that each size adds and their Σ w² x² for every training row, none where they are few."""
-    added = [slice(first, last) for first, last in zip([0, *sizes[:-1]], sizes, strict=True)]
-    many = [new.stop - new.start >= PREFIX_GEMM for new in added]
-    return [
-        (new, np.einsum("cj,cj,c->j", columns[new], columns[new], w2[new]) if wide else None)
-        for new, wide in zip(added, many, strict=True)
-    ]
-
-
-def _sweep(  # one block of queries; yields its neighbors for every size
-    columns: np.ndarray,
-    q_columns: np.ndarray,
-    w2: np.ndarray,
-    added: list[tuple[slice, np.ndarray | None]],
-    starts: np.ndarray,
-    groups: np.ndarray,
-    q_starts: np.ndarray,
-    q_groups: np.ndarray,
-    span: int,
-    k: int,
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield (index, distance, count) for every size, adding the features that are new."""
-    n_queries = q_columns.shape[1]
-    d = np.zeros((n_queries, columns.shape[1]), np.float32)
-    index, distance = np.full((n_queries, k), -1), np.full((n_queries, k), np.inf, np.float32)
-    count = np.zeros(n_queries, np.int64)
-    for new, norms in added:
-        _add_features(columns[new], q_columns[new], w2[new], norms, d)
-        loops_neighbors.prefix_select(d, starts, groups, q_starts, q_groups, span, index, distance, count)
-        yield index, distance, count
-
-
-def _add_features(
-    columns: np.ndarray, q_columns: np.ndarray, w2: np.ndarray, norms: np.ndarray | None, d: np.ndarray
-) -> None:
+def _add_features(columns: np.ndarray, q_columns: np.ndarray, w2: np.ndarray, d: np.ndarray) -> None:
     """Add the distances of some features to d: one by one, or q_i + q_j − 2 Σ w² x x' by a matrix product."""
-    if norms is None:
+    if len(columns) < PREFIX_GEMM:
         loops_neighbors.prefix_add(columns, q_columns, w2, d)
         return
     weighted = q_columns * w2[:, None]
     sgemm(-2.0, columns.T, weighted.T, beta=1.0, c=d.T, trans_b=True, overwrite_c=True)
-    q_norms = np.einsum("ci,ci->i", weighted, q_columns)
+    norms, q_norms = np.einsum("cj,cj,c->j", columns, columns, w2), np.einsum("ci,ci->i", weighted, q_columns)
     loops_neighbors.prefix_add_norms(norms, q_norms, d)

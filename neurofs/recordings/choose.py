@@ -1,6 +1,7 @@
 """A part of a session: some of its time, channels and trials.
 
-    channels    names, or an expression on what is known of channels and their `rate` in Hz: ``rate > 0.5``
+    channels    names, or an expression on what is known of channels and their `rate` in Hz: ``rate > 0.5``; of a
+                continuous signal, on its `mean` and `sd`
     unsorted    whether noise, and unsorted channels beside sorted ones, are kept
     from_time   seconds; spikes before are left out, and trials that are not wholly after it
     to_time     the same for the end
@@ -24,7 +25,7 @@ from neurofs.ground.config import LoadOptions, split_names
 from neurofs.ground.errors import MAX_NAME, UsageError, printable, quoted
 from neurofs.recordings.expressions import choose_rows, is_expression
 from neurofs.recordings.readers.variables import word
-from neurofs.recordings.recording import TICK, Recording
+from neurofs.recordings.recording import TICK, Recording, Series
 from neurofs.recordings.sorting import keep_sorted, take_channels
 
 USUAL = {
@@ -88,7 +89,15 @@ def _cut_time(r: Recording, start: float | None, stop: float | None) -> Recordin
     note += f", with {inside.sum()} of {len(r.trials)} trials" if len(r.trials) else ""
     if len(r.trials) and not inside.any():
         raise UsageError(f"from and to: no trial lies wholly between {first:g} and {last:g} s")
-    return replace(r, **content, trials=r.trials[inside], notes=(*r.notes, note))
+    behavior = {name: _cut_series(series, first, last) for name, series in r.behavior.items()}
+    return replace(r, **content, behavior=behavior, trials=r.trials[inside], notes=(*r.notes, note))
+
+
+def _cut_series(series: Series, first: float, last: float) -> Series:
+    """Keep the samples between two times and their neighbors, so that clocks can still be compared."""
+    begin, end = np.searchsorted(series.time, [first, last])
+    kept = slice(max(0, begin - 1), end + 1)
+    return replace(series, time=series.time[kept], values=series.values[kept])
 
 
 def _whole_bins(r: Recording, first: float, last: float) -> tuple[float, float, slice]:
@@ -103,7 +112,8 @@ def _whole_bins(r: Recording, first: float, last: float) -> tuple[float, float, 
 
 def _choose_channels(r: Recording, texts: Sequence[str]) -> Recording:
     """Keep the channels that are named, or that fulfill one of the expressions."""
-    table = _add_usual_names(r.channels).assign(rate=r.rates)
+    numbers = dict(zip(("mean", "sd"), r.measure_signal(), strict=True)) if r.is_signal else {"rate": r.rates}
+    table = add_usual_names(r.channels).assign(**numbers)
     rows = np.zeros(r.n_channels, dtype=bool)
     for text in texts:
         rows |= choose_rows(text, table, "channels") if is_expression(text) else _find_names(r, split_names(text))
@@ -111,7 +121,7 @@ def _choose_channels(r: Recording, texts: Sequence[str]) -> Recording:
     return take_channels(r, rows, notes=(*r.notes, _note(rows, "channels", texts)))
 
 
-def _add_usual_names(channels: pd.DataFrame) -> pd.DataFrame:
+def add_usual_names(channels: pd.DataFrame) -> pd.DataFrame:
     """Return the table with a column `area` and `quality`, if it has them by another name."""
     known = {word(str(column)): column for column in reversed(channels.columns)}
     found = {name: next((known[w] for w in words if w in known), None) for name, words in USUAL.items()}

@@ -6,6 +6,7 @@ Shapes and types come from headers, and ranges from the first numbers of each va
 import re
 import shlex
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,8 +16,10 @@ import numpy as np
 
 from neurofs.ground.config import read_session_file
 from neurofs.ground.errors import InputError, NeurofsError, printable
+from neurofs.recordings.readers.door import guard_reader
 from neurofs.recordings.readers.formats import find_format
 from neurofs.recordings.readers.variables import listed
+from neurofs.recordings.unnamed import find_step
 
 SAMPLE = 10_000
 """Numbers from which a range is taken."""
@@ -38,7 +41,7 @@ class Variable:
     """A variable of a file; the range is that of its first numbers, None where it has none.
 
     `whole` tells whether these are whole and not negative, as counts are, and `rising` whether each is at least the
-    one before, as times are.
+    one before, as times are. `step` is the time between rows, in seconds, where the table tells it (`find_step`).
     """
 
     name: str
@@ -48,14 +51,16 @@ class Variable:
     high: float | None = None
     whole: bool = False
     rising: bool = False
+    step: float | None = None
 
 
 def describe_contents(path: str | Path, error: NeurofsError) -> dict[str, Any] | None:
     """Return the variables of a file that gave an error, with advice; None if not even these can be read."""
-    path = Path(path)
+    path = given = Path(path)
     try:
         path = read_session_file(path)[0] if path.suffix.lower() == ".toml" else path
-        variables = list_variables(path)
+        with guard_reader():
+            variables = list_variables(path)
     except (NeurofsError, OSError):
         return None
     if not variables:
@@ -65,6 +70,7 @@ def describe_contents(path: str | Path, error: NeurofsError) -> dict[str, Any] |
         "error": str(error),
         "contents": [asdict(variable) for variable in variables],
         "advice": list(advise(variables, path)),
+        "command": suggest_command(variables, given),
     }
 
 
@@ -89,7 +95,21 @@ def _describe_numbers(name: str, kind: str, shape: tuple[int, ...], sample: Any)
         return Variable(name, kind, shape)
     whole = bool((known >= 0).all() and (known == np.rint(known)).all())
     rising = bool(len(numbers) > 1 and (np.diff(numbers) >= 0).all())
-    return Variable(name, kind, shape, float(known.min()), float(known.max()), whole, rising)
+    return Variable(name, kind, shape, float(known.min()), float(known.max()), whole, rising, _find_step(sample, shape))
+
+
+def _find_step(sample: Any, shape: tuple[int, ...]) -> float | None:
+    """Return the time between rows of a table, whose longer axis is time, if it tells."""
+    if len(shape) != 2 or not 2 <= min(shape) <= FEW_COLUMNS:
+        return None
+    table = np.asarray(sample, dtype=np.float64)
+    if shape[0] >= shape[1]:
+        rows = table.reshape(-1)[: table.size // shape[1] * shape[1]].reshape(-1, shape[1])
+    elif table.shape == shape:
+        rows = table.T
+    else:
+        return None
+    return find_step(rows[: SAMPLE // shape[1]] if len(rows) > SAMPLE else rows)
 
 
 # Formats
@@ -159,7 +179,7 @@ def _list_npz(path: Path) -> list[Variable]:
                         found.append(_describe_stream(name, stream, *read_header(stream, name)))
                     except InputError as error:
                         found.append(Variable(name, error.found))
-    except (zipfile.BadZipFile, OSError, EOFError, ValueError, RuntimeError, NotImplementedError):
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError, NotImplementedError):
         return found
     return found
 
@@ -188,17 +208,49 @@ def advise(variables: list[Variable], path: Path) -> Iterator[str]:
         yield from _advise_nwb(variables, path)
         return
     counts, spikes = _find_counts(variables), _find_spikes(variables)
+    signal = "" if counts or spikes else _find_signal(variables)
+    if signal:
+        yield f"--signal {_word(signal)} --sampling-rate HZ   if it holds a continuous signal, such as dF/F"
     if counts:
-        yield f"--counts {_word(counts)} --counts-bin-width SECONDS   if it holds counts per bin"
+        yield f"--counts {_word(counts)} --counts-bin-width {_width(variables, counts)}   if it holds counts per bin"
     if spikes:
         yield f"--spikes {_word(spikes)} --time-unit s   if it holds spike times (or ms, us, samples)"
-    behavior = _find_behavior(variables, {counts, spikes})
+    behavior = _find_behavior(variables, {counts, spikes, signal})
     if behavior:
         yield f"--behavior {_word(behavior)}{_rate(variables, counts, behavior)}   if it holds what is to be decoded"
-    if behavior and not counts and not spikes:
+    if behavior and not counts and not spikes and not signal:
         yield f"--behavior-file {_word(path.name)}   with the file that holds the spikes"
     if (counts or spikes) and not behavior:
         yield "--behavior-file FILE   if behavior is in another file, on the same clock"
+
+
+def suggest_command(variables: list[Variable], path: Path) -> str:
+    """Return the command to look again with; words in capitals are for the user to fill in. Empty if none is known."""
+    counts, spikes = _find_counts(variables), _find_spikes(variables)
+    if path.suffix.lower() == ".nwb" or not (counts or spikes):
+        return ""
+    options = [f"--counts {_word(counts)} --counts-bin-width {_width(variables, counts)}"] if counts else []
+    options = options or [f"--spikes {_word(spikes)} --time-unit s"]
+    behavior = _find_behavior(variables, {counts, spikes})
+    options += [f"--behavior {_word(behavior)}{_rate(variables, counts, behavior)}"] if behavior else []
+    return " ".join(["neurofs inspect", shlex.quote(str(path)), *options])
+
+
+def _width(variables: list[Variable], counts: str) -> str:
+    """Return the bin width that a table of as many rows tells, or the word for one that the user must know."""
+    shapes = {v.name: v.shape for v in variables}
+    steps = [v.step for v in variables if v.step and max(v.shape) in shapes[counts]]
+    return f"{steps[0]:g}" if steps else "SECONDS"
+
+
+def _tell_step(about: dict[str, Any]) -> list[str]:
+    """Say where a bin width comes from."""
+    return [
+        f"  {printable(v['name'])}: half of its columns are the velocity of the others, in steps of {v['step']:g} s "
+        "if units agree"
+        for v in about["contents"]
+        if v["step"]
+    ]
 
 
 def _advise_nwb(variables: list[Variable], path: Path) -> Iterator[str]:
@@ -227,6 +279,12 @@ def _is_wide(variable: Variable) -> bool:
 def _find_counts(variables: list[Variable]) -> str:
     """Return the largest table of whole numbers."""
     tables = [v for v in variables if _is_wide(v) and v.whole]
+    return max(tables, key=lambda v: int(np.prod(v.shape))).name if tables else ""
+
+
+def _find_signal(variables: list[Variable]) -> str:
+    """Return the largest table of real numbers with more columns than behavior has."""
+    tables = [v for v in variables if _is_wide(v) and v.low is not None and min(v.shape) > FEW_COLUMNS]
     return max(tables, key=lambda v: int(np.prod(v.shape))).name if tables else ""
 
 
@@ -271,7 +329,9 @@ def render_contents(about: dict[str, Any]) -> str:
     more = len(about["contents"]) - len(shown)
     lines += [f"  … and {more:,} more"] * bool(more)
     if about["advice"]:
-        lines += ["", "Options that may help", *(f"  {line}" for line in about["advice"])]
+        lines += ["", "Options that may help", *(f"  {line}" for line in about["advice"]), *_tell_step(about)]
+    if about["command"]:
+        lines += ["", "Look again with", f"  {about['command']}"]
     return "\n".join(lines)
 
 

@@ -89,7 +89,7 @@ def describe_session(shared: tuple[Path, LoadOptions], path: Path) -> dict[str, 
     folder, options = shared
     record: dict[str, Any] = {"file": _name(path, folder)}
     try:
-        report = inspect_file(path, options)
+        report: dict[str, Any] = inspect_file(path, options)
     except NeurofsError as error:
         return {**record, "readable": False, "error": str(error).removeprefix(f"{printable(path.name)}: ")}
     if report["problems"]:
@@ -162,7 +162,7 @@ def _join_names(folder: Path, names: list[str]) -> list[str]:
     suffix = Path(names[0]).suffix
     if len(names) < 2 or suffix in ("", ".toml"):
         return names
-    ends = [f"*{end}{suffix}" for end in (("_spikes", "_counts") if suffix == ".csv" else ("",))]
+    ends = [f"*{end}{suffix}" for end in (("_spikes", "_counts", "_signal") if suffix == ".csv" else ("",))]
     for pattern in [f"{place}{end}" for end in ends for place in ("", "*/", "**/")]:
         found = {name.replace(os.sep, "/") for name in glob.glob(pattern, root_dir=folder, recursive=True)}
         if found == set(names):

@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 
 from neurofs.ground.config import LoadOptions, given_options, join_names, render_toml
-from neurofs.ground.errors import printable
+from neurofs.ground.errors import InputError, printable
 from neurofs.ground.files import find_address
 from neurofs.recordings.checks import find_remarks
 from neurofs.recordings.checks.channels import find_duplicates
 from neurofs.recordings.readers import load
+from neurofs.recordings.readers.door import guard_reader
 from neurofs.recordings.readers.variables import listed
 from neurofs.recordings.recording import InvalidRecording, Recording, Series, find_gaps
 from neurofs.recordings.unnamed import find_velocity, is_unnamed
@@ -32,7 +33,7 @@ PARTLY = 0.8
 """A channel that has spikes in a smaller share of the session than this is active only in part of it."""
 
 
-def inspect_file(path: str | Path, options: LoadOptions | None = None) -> dict[str, Any]:
+def inspect_file(path: str | Path, options: LoadOptions | None = None) -> dict[str, object]:
     """Load a file and describe it; problems that keep it from being used are listed, not raised.
 
     Files in which nothing is recognized raise an `InputError`.
@@ -42,8 +43,11 @@ def inspect_file(path: str | Path, options: LoadOptions | None = None) -> dict[s
         recording = load(path, options)
     except InvalidRecording as error:
         recording, problems = error.draft, [str(defect) for defect in error.defects]
+        content = _describe_draft(error)
+    else:
+        content = describe(recording)
     path = find_address(path) or str(path)
-    report = {"file": path, **describe(recording), "problems": problems}
+    report = {"file": path, **content, "problems": problems}
     remarks = find_remarks(recording) if not problems else []
     report["serious"] = [remark.text for remark in remarks if remark.serious]
     report["warnings"] = [remark.text for remark in remarks if not remark.serious]
@@ -51,12 +55,21 @@ def inspect_file(path: str | Path, options: LoadOptions | None = None) -> dict[s
     return report
 
 
+def _describe_draft(error: InvalidRecording) -> dict[str, Any]:
+    """Return the contents of a recording that breaks rules; where that cannot be told, there is only its error."""
+    try:
+        with guard_reader():
+            return describe(error.draft)
+    except InputError:
+        raise error from None
+
+
 def describe(recording: Recording) -> dict[str, Any]:
     """Return the contents of a recording as plain values."""
     return {
         "name": recording.name,
         "sha256": recording.source_hash,
-        "kind": "spike times" if recording.spikes is not None else f"counts in {recording.bin_width:g} s bins",
+        "kind": recording.kind,
         "duration": recording.duration,
         "span": list(recording.span),
         "gaps": find_gaps(recording.observed).tolist(),
@@ -68,7 +81,10 @@ def describe(recording: Recording) -> dict[str, Any]:
 
 
 class Activity(NamedTuple):
-    """How active the channels are: one value per channel, and the groups of channels with the same spikes."""
+    """How active the channels are: one value per channel, and the groups of channels with the same spikes.
+
+    Of a continuous signal, rate and presence are not known, and a channel is silent if it is constant.
+    """
 
     rate: np.ndarray
     presence: np.ndarray
@@ -80,6 +96,9 @@ class Activity(NamedTuple):
 
 def measure_activity(r: Recording) -> Activity:
     """Return how active the channels of a recording are; a silent one has a presence of 0."""
+    if r.is_signal:
+        unknown, none = np.full(r.n_channels, np.nan), np.zeros(r.n_channels, dtype=bool)
+        return Activity(unknown, unknown, np.ptp(r.counts, axis=0) == 0, none, none, find_duplicates(r))
     rate, silent = r.rates, r.spike_counts == 0
     presence = np.where(silent, 0.0, _measure_presence(r))
     rare, partly_active = (rate > 0) & (rate < RARE), (presence > 0) & (presence < PARTLY)
@@ -88,6 +107,8 @@ def measure_activity(r: Recording) -> Activity:
 
 def _describe_channels(r: Recording) -> dict[str, Any]:
     names, spikes, activity = r.channels["name"].tolist(), r.spike_counts, measure_activity(r)
+    if r.is_signal:
+        return _describe_signal(r, activity)
     return {
         "n": r.n_channels,
         "n_spikes": float(spikes.sum()) if spikes.dtype.kind == "f" else int(spikes.sum()),
@@ -98,6 +119,23 @@ def _describe_channels(r: Recording) -> dict[str, Any]:
         "silent": list(compress(names, activity.silent)),
         "rare": list(compress(names, activity.rare)),
         "partly_active": list(compress(names, activity.partly_active)),
+        "duplicates": activity.duplicates,
+    }
+
+
+def _describe_signal(r: Recording, activity: Activity) -> dict[str, Any]:
+    """Return what is known of the channels of a continuous signal."""
+    names = r.channels["name"].tolist()
+    mean, sd = r.measure_signal()
+    return {
+        "n": r.n_channels,
+        "unit": r.unit,
+        "columns": [c for c in r.channels.columns if c != "name"],
+        "kinds": r.channels["kind"].value_counts().to_dict() if "kind" in r.channels else {},
+        "names": names,
+        "means": [float(f"{value:.5g}") for value in mean],
+        "sds": [float(f"{value:.5g}") for value in sd],
+        "silent": list(compress(names, activity.silent)),
         "duplicates": activity.duplicates,
     }
 
@@ -259,22 +297,34 @@ def _one_line(text: str) -> str:
 
 
 def _channel_lines(about: dict[str, Any]) -> list[str]:
-    rates = np.array(about["rates"]) if about["rates"] else np.zeros(1)
-    low, mid, high = np.min(rates), np.median(rates), np.max(rates)
-    lines = [
-        "",
-        f"Channels: {about['n']}, {about['n_spikes']:,} spikes",
-        f"  rates: median {mid:.2f} Hz, from {low:.2f} to {high:.2f}",
-    ]
+    lines = ["", *(_signal_lines(about) if "unit" in about else _rate_lines(about))]
     if about["kinds"]:
         kinds = ", ".join(f"{n} {printable(kind)}" for kind, n in about["kinds"].items())
         lines.append(f"  kinds: {kinds}")
     if about["columns"]:
         lines.append(f"  known of each: {listed(about['columns'])}")
-    for key, title in {"silent": "silent", "rare": f"below {RARE:g} Hz", "partly_active": "active in part"}.items():
-        if about[key]:
+    quiet, same = ("constant", "signal") if "unit" in about else ("silent", "spikes")
+    for key, title in {"silent": quiet, "rare": f"below {RARE:g} Hz", "partly_active": "active in part"}.items():
+        if about.get(key):
             lines.append(f"  {title}: {len(about[key])} ({listed(about[key], 8)})")
-    lines += [f"  the same spikes: {listed(group, 8)}" for group in about["duplicates"][:5]]
+    lines += [f"  the same {same}: {listed(group, 8)}" for group in about["duplicates"][:5]]
+    return lines
+
+
+def _rate_lines(about: dict[str, Any]) -> list[str]:
+    rates = np.array(about["rates"]) if about["rates"] else np.zeros(1)
+    low, mid, high = np.min(rates), np.median(rates), np.max(rates)
+    return [
+        f"Channels: {about['n']}, {about['n_spikes']:,} spikes",
+        f"  rates: median {mid:.2f} Hz, from {low:.2f} to {high:.2f}",
+    ]
+
+
+def _signal_lines(about: dict[str, Any]) -> list[str]:
+    lines = [f"Channels: {about['n']}, a continuous signal in {printable(about['unit'])}"]
+    for title, key in (("means", "means"), ("standard deviations", "sds")):
+        low, mid, high = np.quantile(about[key], [0, 0.5, 1])
+        lines.append(f"  {title}: median {mid:.4g}, from {low:.4g} to {high:.4g}")
     return lines
 
 

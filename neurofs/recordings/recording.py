@@ -1,26 +1,28 @@
 """`Recording`: one session as it was recorded, checked once and then trusted.
 
 Everything is in seconds on one clock. A `Recording` holds spike times, one sorted array per channel, or
-counts that were binned before they were stored; the behavior series; the trials; a table of what is known
-about each channel; and the intervals in which spikes were observed. A bad one cannot exist: construction
-raises :class:`InvalidRecording`, which lists everything that is wrong.
+numbers per bin that were stored so: counts of spikes, or a continuous signal such as dF/F or band power; the behavior
+series; the trials; a table of what is known about each channel; and the intervals of observation. A bad one cannot
+exist: construction raises :class:`InvalidRecording`, which lists everything that is wrong (`recordings.defects`).
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from neurofs.ground.errors import InputError
+from neurofs.ground.errors import InputError, printable
+from neurofs.ground.showing import render_facts
+from neurofs.recordings.defects import TICK as TICK, find_defects
 from neurofs.recordings.remarks import Remark
 
-TICK = 1e-9
-"""Seconds per tick: all comparisons of times with bin edges are made in whole nanoseconds."""
+SPIKES = "spikes"
+"""The unit of counts; any other unit is that of a continuous signal."""
 
 
 class InvalidRecording(InputError):
@@ -78,7 +80,7 @@ class Series:
     @property
     def rate(self) -> float:
         """Samples per second, from the median interval."""
-        return round(1.0 / self.interval, 6)
+        return round(1.0 / self.interval, 6) if self.interval else np.inf
 
 
 def default_columns(name: str, n_columns: int) -> tuple[str, ...]:
@@ -99,7 +101,9 @@ class Recording:
     spikes : sequence of arrays, optional
         Spike times of each channel, in seconds, sorted.
     counts : array (time, channel), optional
-        Counts per bin instead of spike times, on a regular grid.
+        Counts per bin instead of spike times, on a regular grid; or samples of a continuous signal.
+    unit : str
+        What `counts` are: "spikes", or the unit of a continuous signal ("dF/F", "uV²", "a.u.").
     bin_width, start : float
         Width of these bins and the time at which the first one begins; unused with spike times.
     behavior : mapping of str to Series
@@ -129,6 +133,7 @@ found 0.412 after 0.655. Sort them, or pass --sort-spikes.
     name: str
     spikes: Sequence[Any] | None = None
     counts: Any = None
+    unit: str = SPIKES
     bin_width: float = 0.0
     start: float = 0.0
     behavior: Mapping[str, Series] = field(default_factory=dict)
@@ -148,6 +153,8 @@ found 0.412 after 0.655. Sort them, or pass --sort-spikes.
                 "neither" if self.spikes is None else "both",
                 "Name the variable to use with --spikes or --counts.",
             )
+        if self.spikes is not None and self.is_signal:
+            raise InputError(self.name, "no unit for spike times", repr(self.unit), "Leave it out.")
         self._set(
             behavior=dict(self.behavior),
             notes=tuple(self.notes),
@@ -163,7 +170,7 @@ found 0.412 after 0.655. Sort them, or pass --sort-spikes.
         self._set(channels=_as_channels(self.channels, self.n_channels))
         observed = self._default_observed() if self.observed is None else _pairs(self.observed)
         self._set(observed=_frozen(observed))
-        defects = list(_find_defects(self))
+        defects = list(find_defects(self))
         if defects:
             raise InvalidRecording(defects, self)
 
@@ -192,15 +199,22 @@ found 0.412 after 0.655. Sort them, or pass --sort-spikes.
         return self.counts.shape[1] if self.counts.ndim == 2 else 0
 
     @property
+    def is_signal(self) -> bool:
+        """Whether it holds a continuous signal in place of spikes."""
+        return self.unit != SPIKES
+
+    @property
     def n_spikes(self) -> int:
         """Number of spikes in all channels."""
         return int(self.spike_counts.sum())
 
     @property
     def spike_counts(self) -> np.ndarray:
-        """Number of spikes of each channel in the whole session."""
+        """Number of spikes of each channel in the whole session; a continuous signal has none."""
         if self.spikes is not None:
             return np.array([len(s) for s in self.spikes], dtype=np.int64)
+        if self.is_signal:
+            return np.zeros(self.n_channels, dtype=np.int64)
         total = self.counts.sum(axis=0, dtype=np.float64)
         return np.rint(total).astype(np.int64) if np.allclose(total, np.rint(total)) else total
 
@@ -219,12 +233,39 @@ found 0.412 after 0.655. Sort them, or pass --sort-spikes.
         """Spikes per observed second of each channel."""
         return self.spike_counts / self.duration if self.duration else np.zeros(self.n_channels)
 
+    def measure_signal(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and standard deviation of each channel of a continuous signal, where it was observed."""
+        times = self.start + (np.arange(len(self.counts)) + 0.5) * self.bin_width
+        last = np.searchsorted(self.observed[:, 0], times, side="right") - 1
+        seen = self.counts[(last >= 0) & (times < self.observed[np.maximum(last, 0), 1])]
+        return seen.mean(axis=0, dtype=np.float64), seen.std(axis=0, dtype=np.float64)
+
     def __repr__(self) -> str:
-        kind = "spike times" if self.spikes is not None else f"counts in {self.bin_width:g} s bins"
         return (
-            f"<Recording {self.name!r}: {self.n_channels} channels ({kind}), {self.duration:.1f} s, "
+            f"<Recording {self.name!r}: {self.n_channels} channels ({self.kind}), {self.duration:.1f} s, "
             f"{len(self.trials)} trials, behavior {list(self.behavior)}>"
         )
+
+    def _repr_html_(self) -> str:
+        series = [f"{s.name} ({', '.join(s.columns)}) {s.unit}".strip() for s in self.behavior.values()]
+        spikes = "" if self.is_signal else f", {self.n_spikes:,} spikes"
+        facts = {
+            "channels": f"{self.n_channels} ({self.kind}); known of each: {', '.join(map(str, self.channels.columns))}",
+            "observed": f"{self.duration:,.1f} s{spikes}",
+            "trials": f"{len(self.trials)}: {', '.join(map(str, self.trials.columns))}",
+            "behavior": "; ".join(series) or "none",
+            "source": self.source or "none",
+        }
+        return render_facts(f"Recording {self.name}", facts)
+
+    @property
+    def kind(self) -> str:
+        """What it holds, for people."""
+        if self.spikes is not None:
+            return "spike times"
+        if not self.is_signal:
+            return f"counts in {self.bin_width:g} s bins"
+        return f"signal in {printable(self.unit)}, {1 / self.bin_width:.6g} samples per second"
 
 
 def find_gaps(intervals: np.ndarray) -> np.ndarray:
@@ -251,143 +292,18 @@ def _pairs(intervals: Any) -> np.ndarray:
 def _as_trials(trials: pd.DataFrame | None) -> pd.DataFrame:
     if trials is None:
         return pd.DataFrame({"start": np.empty(0), "stop": np.empty(0)})
-    return trials.reset_index(drop=True)
+    return _without_nul(trials.reset_index(drop=True))
 
 
 def _as_channels(channels: pd.DataFrame | None, n_channels: int) -> pd.DataFrame:
     table = pd.DataFrame(index=range(n_channels)) if channels is None else channels.reset_index(drop=True)
     if "name" not in table:
         table.insert(0, "name", [str(i) for i in range(len(table))])
-    return table.assign(name=table["name"].map(str))
+    return _without_nul(table.assign(name=table["name"].map(str)))
 
 
-def _find_defects(r: Recording) -> Iterator[InputError]:
-    """Yield every rule that the recording breaks."""
-    yield from _spike_defects(r) if r.spikes is not None else _count_defects(r)
-    yield from _channel_defects(r)
-    yield from _interval_defects("observed intervals", r.observed)
-    yield from _trial_defects(r)
-    for series in r.behavior.values():
-        yield from _series_defects(series)
-
-
-def _channel_defects(r: Recording) -> Iterator[InputError]:
-    if r.n_channels == 0:
-        yield InputError("channels", "at least one channel", "none", "Check which object holds the spikes.")
-    if len(r.channels) != r.n_channels:
-        yield InputError(
-            "channel table",
-            f"{r.n_channels} rows, one per channel",
-            len(r.channels),
-            "Check that the table belongs to these channels.",
-        )
-    repeated = r.channels["name"][r.channels["name"].duplicated()]
-    if len(repeated):
-        yield InputError(
-            f"channel '{repeated.iloc[0]}'", "a name used once", "the same name again", "Rename the channels."
-        )
-
-
-def _spike_defects(r: Recording) -> Iterator[InputError]:
-    names = r.channels["name"].tolist() + [str(i) for i in range(len(r.channels), r.n_channels)]
-    for name, times in zip(names, r.spikes or (), strict=False):
-        defect = _spike_time_defect(times)
-        if defect:
-            yield InputError(f"channel '{name}'", *defect)
-    if r.n_channels and not any(len(times) for times in r.spikes or ()):
-        yield InputError("spikes", "at least one spike", "none in any channel", "Check which object holds the spikes.")
-
-
-def _spike_time_defect(times: np.ndarray) -> tuple[str, str, str] | None:
-    if times.ndim != 1:
-        return "a list of spike times", f"an array of shape {times.shape}", "Give one list per channel."
-    if not len(times):
-        return None
-    if not np.isfinite(times.sum()):
-        bad = np.flatnonzero(~np.isfinite(times))
-        return "finite spike times", f"{times[bad[0]]} at position {bad[0]}", "Remove the missing spikes."
-    rises = times[1:] >= times[:-1]
-    if not rises.all():
-        i = int(np.argmin(rises))
-        return (
-            "spike times in increasing order",
-            f"{times[i + 1]:g} after {times[i]:g}",
-            "Sort them, or pass --sort-spikes.",
-        )
-    return None
-
-
-def _count_defects(r: Recording) -> Iterator[InputError]:
-    counts = r.counts
-    if counts.ndim != 2 or counts.dtype.kind not in "uifb":
-        yield InputError(
-            "counts", "numbers (time, channel)", f"{counts.dtype} of shape {counts.shape}", "Check --counts."
-        )
-        return
-    if not np.isfinite(r.bin_width) or r.bin_width < TICK:
-        yield InputError("counts", "a bin width in seconds", r.bin_width, "Say it with --counts-bin-width.")
-    if not np.isfinite(r.start):
-        yield InputError("counts", "a finite start time", r.start, "Check the times of the bins.")
-    if not counts.size:
-        yield InputError("counts", "at least one bin", f"shape {counts.shape}", "Check --counts.")
-    elif counts.dtype.kind in "if" and not np.min(counts) >= 0:
-        row, channel = np.argwhere(~(counts >= 0))[0]
-        yield InputError(
-            f"counts of channel {channel}, bin {row}",
-            "a number of spikes",
-            counts[row, channel],
-            "Remove or mark these bins; counts cannot be negative or missing.",
-        )
-    elif counts.dtype.kind == "f" and not np.isfinite(np.max(counts)):
-        yield InputError("counts", "finite numbers", "infinity", "Check --counts.")
-
-
-def _interval_defects(where: str, intervals: np.ndarray) -> Iterator[InputError]:
-    if not np.isfinite(intervals).all():
-        yield InputError(where, "finite start and stop times", "NaN or infinity", "Correct the intervals.")
-        return
-    empty = np.flatnonzero(intervals[:, 1] <= intervals[:, 0])
-    if len(empty):
-        start, stop = intervals[empty[0]]
-        yield InputError(f"{where}, row {empty[0]}", "a stop after the start", f"{start:g} to {stop:g}", "Correct it.")
-        return
-    overlaps = np.flatnonzero(intervals[1:, 0] < intervals[:-1, 1])
-    if len(overlaps):
-        i = overlaps[0]
-        yield InputError(
-            where,
-            "intervals in order that do not overlap",
-            f"{intervals[i + 1, 0]:g} before the end {intervals[i, 1]:g} of the one before",
-            "Correct them.",
-        )
-
-
-def _trial_defects(r: Recording) -> Iterator[InputError]:
-    trials = r.trials
-    if not {"start", "stop"} <= set(trials.columns):
-        yield InputError("trials", "columns start and stop", list(trials.columns), "Name them so.")
-        return
-    intervals = trials[["start", "stop"]].to_numpy(dtype=np.float64)
-    if np.isfinite(intervals).all():
-        intervals = intervals[np.argsort(intervals[:, 0], kind="stable")]
-    for defect in _interval_defects("trials", intervals):
-        remedy = "Correct the table, or leave trials out with --no-trials."
-        yield InputError(defect.where, defect.expected, defect.found, remedy)
-
-
-def _series_defects(series: Series) -> Iterator[InputError]:
-    where = f"series '{series.name}'"
-    if not np.isfinite(series.time).all():
-        yield InputError(where, "finite timestamps", "NaN or infinity", "Remove these samples.")
-        return
-    falls = np.flatnonzero(np.diff(series.time) <= 0)
-    if len(falls):
-        i = falls[0]
-        yield InputError(
-            where,
-            "timestamps that increase",
-            f"{series.time[i + 1]:g} after {series.time[i]:g}",
-            "Remove the repeated or misplaced samples.",
-        )
-    if np.isinf(series.values).any():
-        yield InputError(where, "finite numbers or NaN", "infinity", "Correct these samples.")
+def _without_nul(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table without the character NUL in texts, which no file of results can hold."""
+    texts = [c for c in table if any(isinstance(value, str) and "\0" in value for value in table[c])]
+    clean = {c: [v.replace("\0", "") if isinstance(v, str) else v for v in table[c]] for c in texts}
+    return table.assign(**clean) if clean else table

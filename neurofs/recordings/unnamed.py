@@ -12,6 +12,10 @@ ALIKE = 0.2
 """Median distance of a velocity from the differences of its position, at most, as a share of its median size."""
 
 
+FEWEST_ROWS = 20
+"""Rows from which on a table may tell the time between them."""
+
+
 def is_unnamed(series: Series) -> bool:
     """Whether a series has many columns that have only numbers for names.
 
@@ -52,6 +56,31 @@ def _are_alike(velocity: np.ndarray, steps: np.ndarray) -> bool:
         return False
     distance = np.median(np.abs(velocity - np.median(velocity[large] / steps[large]) * steps))
     return bool(distance < ALIKE * np.median(np.abs(velocity)))
+
+
+def find_step(rows: np.ndarray) -> float | None:
+    """Return the seconds between rows if the last half of the columns is the velocity of the first half, else None.
+
+    Most rows must agree within a hundredth: velocities were differences once, backward, forward or central.
+
+    >>> position = np.cumsum(np.random.default_rng(0).normal(size=(50, 2)), axis=0)
+    >>> velocity = np.gradient(position, 0.05, axis=0)
+    >>> find_step(np.hstack([position, velocity])), find_step(np.hstack([velocity, position]))
+    (0.05, None)
+    """
+    half = rows.shape[1] // 2
+    if rows.shape[1] % 2 or len(rows) < FEWEST_ROWS:
+        return None
+    position, velocity = rows[:, :half], rows[:, half:]
+    change, both = np.diff(position, axis=0), (position[2:] - position[:-2]) / 2
+    for moved, speed in ((change, velocity[1:]), (change, velocity[:-1]), (both, velocity[1:-1])):
+        moving = (moved != 0) & (speed != 0) & np.isfinite(moved) & np.isfinite(speed)
+        steps = moved[moving] / speed[moving]
+        if len(steps) >= FEWEST_ROWS and (middle := float(np.median(steps))) > 0:
+            agreed = np.abs(steps / middle - 1) < 0.01
+            if agreed.mean() > 0.8:
+                return float(f"{middle:.3g}")
+    return None
 
 
 def tell_unnamed(series: Series) -> str:

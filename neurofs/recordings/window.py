@@ -1,9 +1,9 @@
 """Which bins and lags suit a recording: what ``neurofs inspect`` suggests, and what is taken unless the user says.
 
 Bins of 0.1 s and windows of 10 bins suit movements of an arm. Stored counts can only be joined to whole multiples of
-their own bins, and wide bins get fewer lags, so that a window stays near one second. In a trial (or an observed
-stretch) the first samples are lost, whose window would begin before it: where trials are shorter than two windows, the
-window takes a third of a trial.
+their own bins, samples of a signal are best joined so, and wide bins get fewer lags, so that a window stays near one
+second. In a trial (or an observed stretch) the first samples are lost, whose window would begin before it: where trials
+are shorter than two windows, the window takes a third of a trial.
 """
 
 from typing import Literal, NamedTuple, TypeVar
@@ -45,7 +45,8 @@ def choose_window(recording: Recording, bin_width: float | Auto = "auto", n_lags
 
 def _choose_width(r: Recording) -> float:
     own = r.bin_width if r.counts is not None else BIN_WIDTH
-    return round(max(1, round(BIN_WIDTH / own)) * own, 9)
+    width = max(1, round(BIN_WIDTH / own)) * own
+    return max(round(width, 6), r.bin_width) if r.is_signal else round(width, 9)
 
 
 def _choose_lags(width: float, stretch: float) -> int:

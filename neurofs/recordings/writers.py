@@ -25,12 +25,12 @@ NAMESPACE = uuid.UUID("7b3b6a52-3d6c-5d0e-9b0d-0c6f6e5f7a01")
 
 
 def write(recording: Recording, path: str | Path) -> Path:
-    """Write a recording of spike times; the ending chooses the format."""
+    """Write a recording of spike times, or of a continuous signal; the ending chooses the format."""
     path = Path(path)
     if path.suffix not in WRITERS:
         raise UsageError(f"{printable(path.name)}: expected one of the endings {', '.join(WRITERS)}")
-    if recording.spikes is None:
-        raise UsageError(f"{printable(recording.name)}: only recordings with spike times can be written")
+    if recording.spikes is None and not recording.is_signal:
+        raise UsageError(f"{printable(recording.name)}: only recordings with spike times or a signal can be written")
     return _write_whole(path, lambda part: WRITERS[path.suffix](recording, part))
 
 
@@ -64,13 +64,14 @@ def _write_whole(path: Path, write_part: Callable[[Path], None]) -> Path:
 
 
 def _flatten(r: Recording) -> dict[str, np.ndarray]:
-    spikes = r.spikes or ()
-    variables: dict[str, Any] = {
-        "spike_times": np.concatenate(spikes),
-        "spike_channels": np.repeat(np.arange(r.n_channels), [len(s) for s in spikes]),
-        "channel_names": r.channels["name"].to_numpy(dtype=str),
-        "observed": r.observed,
-    }
+    variables: dict[str, Any] = {"channel_names": r.channels["name"].to_numpy(dtype=str)}
+    if r.is_signal:
+        seen, time = _take_observed(r)
+        variables |= {"signal": seen, "signal_unit": np.array([r.unit]), "time": time}
+    else:
+        spikes = r.spikes or ()
+        channels = np.repeat(np.arange(r.n_channels), [len(s) for s in spikes])
+        variables |= {"spike_times": np.concatenate(spikes), "spike_channels": channels, "observed": r.observed}
     for series in r.behavior.values():
         variables[series.name] = series.values
         variables[f"{series.name}_time"] = series.time
@@ -79,6 +80,14 @@ def _flatten(r: Recording) -> dict[str, np.ndarray]:
     for name, column in r.trials.items():
         variables[f"trial_{name}" if name in ("start", "stop") else str(name)] = _plain(column)
     return variables
+
+
+def _take_observed(r: Recording) -> tuple[np.ndarray, np.ndarray]:
+    """Return the samples of a signal that were observed, and the time at which each begins."""
+    time = r.start + np.arange(len(r.counts)) * r.bin_width
+    last = np.searchsorted(r.observed[:, 0], time + r.bin_width / 2, side="right") - 1
+    seen = (last >= 0) & (time + r.bin_width / 2 < r.observed[np.maximum(last, 0), 1])
+    return r.counts[seen], time[seen]
 
 
 def _write_npz(recording: Recording, path: Path) -> None:
@@ -114,8 +123,11 @@ def _dataset(group: h5py.Group, name: str, values: Any, **attributes: Any) -> h5
 def _write_nwb(recording: Recording, path: Path) -> None:
     with h5py.File(path, "w") as file:
         _write_header(file, recording.name, recording.notes)
-        _write_electrodes(file, recording.channels)
-        _write_units(file, recording)
+        if recording.is_signal:
+            _write_rois(file, recording)
+        else:
+            _write_electrodes(file, recording.channels)
+            _write_units(file, recording)
         _write_behavior(file, recording)
         if len(recording.trials):
             _write_trials(file, recording.trials)
@@ -204,6 +216,41 @@ def _write_units(file: h5py.File, r: Recording) -> None:
         ].ref
 
 
+def _write_rois(file: h5py.File, r: Recording) -> None:
+    """Write a signal as dF/F of regions of interest, whose table has what is known of the channels."""
+    device = _typed(file["general"].create_group("devices/microscope"), "Device")
+    plane = _typed(file["general"].create_group("optophysiology/plane"), "ImagingPlane")
+    for name, value in {"description": "unknown", "indicator": "unknown", "location": "unknown"}.items():
+        _dataset(plane, name, value)
+    _dataset(plane, "excitation_lambda", np.nan)
+    light = _typed(plane.create_group("light"), "OpticalChannel")
+    _dataset(light, "description", "unknown")
+    _dataset(light, "emission_lambda", np.nan)
+    plane["device"] = h5py.SoftLink(device.name)
+    module = _typed(file["processing"].create_group("ophys"), "ProcessingModule")
+    module.attrs["description"] = "imaging"
+    segmentation = _typed(module.create_group("ImageSegmentation"), "ImageSegmentation")
+    known = [c for c in r.channels.columns if c != "name"]
+    columns = ["roi_name", *known, "pixel_mask"]
+    rois = _table(segmentation, "rois", "PlaneSegmentation", columns, r.n_channels, "regions of interest")
+    rois["imaging_plane"] = h5py.SoftLink(plane.name)
+    rois.create_group("reference_images")
+    _column(rois, "roi_name", r.channels["name"].to_numpy(dtype=str))
+    for name in known:
+        _column(rois, name, _plain(r.channels[name]))
+    pixels = np.zeros(r.n_channels, dtype=[("x", np.uint32), ("y", np.uint32), ("weight", np.float32)])
+    pixels["x"] = np.arange(r.n_channels)
+    _ragged(rois, "pixel_mask", list(pixels[:, None]), "a pixel of each region")
+    container = _typed(module.create_group("DfOverF"), "DfOverF")
+    group = _typed(container.create_group("signal"), "RoiResponseSeries")
+    group.attrs.update({"description": "the signal of each region", "comments": "no comments"})
+    seen, time = _take_observed(r)
+    _dataset(group, "data", seen, conversion=1.0, offset=0.0, resolution=-1.0, unit=r.unit)
+    _write_times(group, time, 1 / r.bin_width)
+    region = _typed(_dataset(group, "rois", np.arange(r.n_channels)), "DynamicTableRegion", "hdmf-common")
+    region.attrs.update({"description": "the region of each column", "table": rois.ref})
+
+
 def _write_behavior(file: h5py.File, r: Recording) -> None:
     module = _make_behavior(file)
     for series in r.behavior.values():
@@ -225,11 +272,15 @@ def _write_time_series(container: h5py.Group, series: Series) -> None:
     _dataset(group, "data", values, conversion=1.0, offset=0.0, resolution=-1.0, unit=unit)
     if series.circular:
         _dataset(group, "reference_frame", "unknown")
-    even = series.time[0] + np.arange(len(series.time)) / series.rate
-    if np.abs(even - series.time).max() < 1e-7:
-        _dataset(group, "starting_time", series.time[0], rate=series.rate, unit="seconds")
+    _write_times(group, series.time, series.rate)
+
+
+def _write_times(group: h5py.Group, time: np.ndarray, rate: float) -> None:
+    """Write when samples were taken: the first and their rate, or all of them if they are not regular."""
+    if np.abs(time[0] + np.arange(len(time)) / rate - time).max() < 1e-7:
+        _dataset(group, "starting_time", time[0], rate=rate, unit="seconds")
     else:
-        _dataset(group, "timestamps", series.time, interval=np.int32(1), unit="seconds")
+        _dataset(group, "timestamps", time, interval=np.int32(1), unit="seconds")
 
 
 def _container(series: Series) -> str:

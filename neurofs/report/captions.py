@@ -66,7 +66,7 @@ SHIFTED = {
 """What predictions are compared with."""
 
 TUNING = {
-    "direction": "the direction of {name}, upper half of speed or distance",
+    "direction": "the direction of {name} (upper half of its size)",
     "angle": "{name}",
     "value": "{name}, in eighths of the samples",
     "classes": "each class of {name}",
@@ -77,16 +77,12 @@ COURSES = {
     "values": {
         "what": "RMSE",
         "reference": "SD of the truth",
-        "good": "where the two meet, knowing the usual course of a trial is as good",
-        "meaning": "Root mean squared error",
-        "other": "standard deviation of the truth",
+        "good": "where they meet, the usual course of a trial tells as much",
     },
     "classes": {
         "what": "accuracy",
         "reference": "most frequent class",
-        "good": "where the two meet, classes are not told apart",
-        "meaning": "Share of trials whose class is right",
-        "other": "always naming the most frequent class",
+        "good": "where they meet, classes are not told apart",
     },
     "few": {"text": " Dotted: less than half of them."},
 }
@@ -101,30 +97,22 @@ _CAPTIONS = {
     ),
     "curves": Caption(
         "{what} by number of features",
-        "Soft kNN with the best n of each ranking; band: 95 % interval of {first}; ring: its n, chosen on training "
-        "data; chance: {chance}.",
+        "Soft kNN on the best n of each ranking; band: 95 % interval of {first}; ring: its chosen n; chance: {chance}.",
     ),
     "wins": Caption(
         "Wins", "Share of {n_folds} folds in which {reference} beats each rival with as many features. {coin}"
     ),
     "weighting": Caption("Weights", "The same features, with weights and without."),
-    "weights": Caption(
-        "Weights of {selector}", "Means over folds, channels in order of contribution; ×: silent.{marks}"
-    ),
+    "weights": Caption("Weights of {selector}", "Means over folds, channels by contribution; ×: silent.{marks}"),
     "top": Caption(
         "Selected features of every selector", "Full shade: among the best {n} in every fold and for every output."
     ),
     "lags": Caption(
-        "Lag profile",
-        "Share of all weight; dashed: equal weights. A rise toward the longest lag is a reason to try more lags.",
+        "Lag profile", "Share of all weight; dashed: equal weights. If it rises toward the longest lag, try more lags."
     ),
-    "best": Caption(
-        "At which lags",
-        "The {n}; the fuller the shade, the more of its counts the target explains at this lag; dot and line: the "
-        "peak, {level} % interval.",
-    ),
+    "best": Caption("At which lags", "{n}; dot and line: peak and {level} % interval."),
     "best weights": Caption("At which lags", "Weights by {selector} of {n} channels; no channel is shown to be tuned."),
-    "encoding": Caption("Profiles", "R² of the counts at each lag, regressed on {target}, without slow time.{rest}"),
+    "encoding": Caption("Profiles", "R² of the {numbers} on {target}, without slow time.{rest}"),
     "positions": Caption("Array", "Area: weight by {selector} at one place; rings: none."),
     "pairs": Caption(
         "Pairs of channels",
@@ -140,14 +128,11 @@ _CAPTIONS = {
         "nobody else does; above it, a channel tells more beside others than alone.",
     ),
     "stability": Caption(
-        "Stability",
-        "Agreement of the sets selected in folds, which share {shared} % of their training data: expect less in "
-        "another recording.",
+        "Stability", "Agreement of the sets selected in folds, which share {shared} % of their training data."
     ),
     "chance": Caption(
         "Chance",
-        "Predictions of {method} against {shifted}: {n} shifts (dots); no shift, the line, should lie to the right of "
-        "nearly all.",
+        "Predictions of {method} against {shifted} ({n} dots); the line, no shift, should lie right of nearly all.",
     ),
     "confusion": Caption(
         "Confusion matrix",
@@ -162,11 +147,14 @@ _CAPTIONS = {
     "trials": Caption("Trials", "Dashed: the window of one sample, {window} s; shorter trials give none."),
     "tuning": Caption(
         "Tuning",
-        "Mean rate of {n} against {against}, at its own lag; bars: standard errors over {of}; dashed: the mean. No "
-        "test.",
+        "Mean {what}s against {against}, at their own lags; bars: standard errors over {of}; dashed: mean. No test.",
     ),
-    "time-course": Caption("Time in the trial", "{meaning} of {method} over {n}; gray: {other}; {good}.{few}"),
-    "raster": Caption("Spikes around {event}", "One row per {row}, {rows}. Time 0: {alignment}.{blank}"),
+    "time-course": Caption("Time in the trial", "Over {n}; {good}.{few}"),
+    "spreads": Caption(
+        "Spread of the signal",
+        "Standard deviations of the channels, each of which is divided by its own robust spread.{without}",
+    ),
+    "raster": Caption("{what} around {event}", "One row per {row}, {rows}; {alignment}.{blank}"),
     "all-wins": Caption(
         "Winning percentages over all sessions",
         "Share of all folds of all sessions in which {reference} decodes better than each rival with as many features. "

@@ -145,6 +145,7 @@ def describe_channels(comparison: Comparison) -> list[dict[str, Any]]:
         weight, stable = weights.sum(axis=2).mean(axis=0), channel_stability(comparison, selectors[0], n)
     tests = comparison.summary.channels
     tested = {} if tests is None else tests.by_channel
+    known = ("mean", "sd") if comparison.summary.session.is_signal else ("rate", "fano")
     records = []
     for i in range(len(weight)):
         one = session.isel(channel=i)
@@ -155,8 +156,7 @@ def describe_channels(comparison: Comparison) -> list[dict[str, Any]]:
                 "kind": str(one["kind"].values),
                 "weight": float(weight[i]),
                 **_show_tests(tested.get(str(one["channel"].values))),
-                "rate": float(one["rate"]),
-                "fano": float(one["fano"]),
+                **{key: float(one[key]) if key in known else None for key in ("rate", "fano", "mean", "sd")},
                 "stability": float(stable[i]),
                 "remarks": _remark(one, session.attrs.get("duration", np.nan)),
             }
@@ -172,18 +172,26 @@ def _show_tests(one: TestedChannel | None) -> dict[str, Any]:
     return {
         "tuned": "yes" if one.tuned else "no",
         "adds": "" if one.adds is None else "yes" if one.adds else "no",
-        "peak": Estimate(mean=round(peak, 6), low=round(low, 6), high=round(high, 6)) if one.tuned else None,
+        "peak": _show_peak(peak, low, high) if one.tuned else None,
     }
+
+
+def _show_peak(*lags: float) -> Estimate:
+    """Return a peak with its interval, or alone where the interval is no wider than the peak's own bin."""
+    peak, low, high = (round(lag, 6) for lag in lags)
+    return Estimate(mean=peak) if low == high else Estimate(mean=peak, low=low, high=high)
 
 
 def _remark(channel: Any, duration: float) -> str:
     """Return what should be known of a channel before its weight is believed, as inspect knows it."""
+    is_signal = "sd" in channel and bool(np.isfinite(float(channel["sd"])))
     if bool(channel["silent"]):
-        return "silent"
+        return "constant" if is_signal else "silent"
     twin, rate, presence = str(channel["duplicate_of"].values), float(channel["rate"]), float(channel["presence"])
     n_spikes = rate * duration
     few = f"{n_spikes:.0f} spikes" if f"{n_spikes:.0f}" != "1" else "1 spike"
     parts = [few] * bool(n_spikes < FEW_SPIKES)  # an unknown rate is NaN, and none
     parts += [f"rare ({rate:.2g} Hz)"] * (0 < rate < RARE)
     parts += [f"active in {presence:.0%} of the session".replace("%", " %")] * bool(channel["partly_active"])
-    return ", ".join(parts + [f"same spikes as {twin}"] * bool(twin))
+    what = "signal" if is_signal else "spikes"
+    return ", ".join(parts + [f"same {what} as {twin}"] * bool(twin))

@@ -1,5 +1,9 @@
 """The methods section of a paper, written from the settings and results of a run."""
 
+from typing import Any
+
+from sklearn.base import clone
+
 from neurofs.comparison.channel_summary import ChannelTests
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.evaluate import JUDGED
@@ -8,12 +12,14 @@ from neurofs.comparison.problem import find_settings
 from neurofs.comparison.summary import Audit
 from neurofs.decoders import DECODERS
 from neurofs.decoders.nearest import NORMAL_ROWS, TUNING_ROWS
+from neurofs.features.scaling import NORMAL
 from neurofs.ground.effort import bound
 from neurofs.ground.errors import printable
 from neurofs.ground.works import WORKS, Work, cite, render_bibtex
 from neurofs.report.captions import count_of, name_output
-from neurofs.report.figures.encoding import name_target
-from neurofs.selectors import SELECTORS
+from neurofs.report.figures.encoding import name_numbers, name_target
+from neurofs.selectors import RGS, SELECTORS
+from neurofs.selectors.filters import MOST_JUDGED
 
 
 def write_methods(comparison: Comparison) -> str:
@@ -71,7 +77,7 @@ def _data(comparison: Comparison) -> str:
     outputs = _join([name_output(output) for output in s.outputs])
     trials = f", {count_of(s.n_trials, 'trial')}" if s.n_trials else ", without trials"
     silent = int(comparison.session["silent"].values.sum())
-    quiet = f" ({silent} silent)" if silent else ""
+    quiet = f" ({silent} {'constant' if s.is_signal else 'silent'})" if silent else ""
     n_excluded = len(c.exclude_channels)
     excluded = f"; {count_of(n_excluded, 'channel')} excluded beforehand" if n_excluded else ""
     classes = count_of(len(s.classes), "class", "classes")
@@ -88,15 +94,22 @@ def _features(comparison: Comparison) -> str:
     first = s.first_lag * width
     lags = f"a lag of {first:g}" if n_lags == 1 else f"lags of {first:g} to {first + (n_lags - 1) * width:g}"
     extra = ["square roots of the counts were taken"] * c.sqrt
-    extra += [f"counts were smoothed with a causal half-Gaussian of {1000 * c.smooth:g} ms SD"] * bool(c.smooth)
+    smoothed = "the signal was smoothed" if s.is_signal else "counts were smoothed"
+    extra += [f"{smoothed} with a causal half-Gaussian of {1000 * c.smooth:g} ms SD"] * bool(c.smooth)
     if c.period:
         extra.append(f"only samples between {printable(c.period[0])} and {printable(c.period[1])} of a trial were used")
     more = f" {_join(extra).capitalize()}." if extra else ""
-    dropped = sum(dict(s.dropped).values())
+    what = f"Means of the signal ({printable(s.numbers)})" if s.is_signal else "Counts"
+    first_come = "signal precedes" if s.is_signal else "spikes precede"
+    if s.is_signal:
+        more = (
+            " For distances and all methods, each channel was centered at its median and divided by its spread, the "
+            f"distance between its 5th and 95th percentiles over {NORMAL:.2f}, both of the training part.{more}"
+        )
     return (
-        f"Features. Counts in bins of {width:g} ms at {lags} ms (positive: spikes precede the target): "
-        f"{s.n_channels * n_lags:,} features. No window crosses the edge of a trial or a gap; {s.n_samples:,} samples "
-        f"were used, {dropped:,} bins were not.{more}"
+        f"Features. {what} in bins of {width:g} ms at {lags} ms (positive: {first_come} the target): "
+        f"{s.n_channels * n_lags:,} features. No window crosses the edge of a trial or a gap, which leaves "
+        f"{s.n_samples:,} samples.{more}"
     )
 
 
@@ -104,7 +117,7 @@ def _selection(comparison: Comparison) -> str:
     names = [n for n in _selectors(comparison) if n != "all"]
     if not names:
         return ""
-    described = [_describe_selector(name) for name in names]
+    described = [_describe_selector(*pair) for pair in zip(names, [*names[1:], ""], strict=True)]
     told = "".join(f" {text}" for name in names if (text := _tell_settings(comparison, name)))
     told += _tell_exclusion(comparison, names)
     return (
@@ -115,15 +128,17 @@ def _selection(comparison: Comparison) -> str:
 
 
 def _tell_effort(comparison: Comparison) -> str:
-    """Return where samples were thinned, which short sessions never are."""
-    effort = comparison.config.effort
-    if effort == "full":
+    """Return where samples were thinned; nothing if the session is too short for that."""
+    effort, folds = comparison.config.effort, comparison.summary.audit.folds
+    normal = (JUDGED, MOST_JUDGED, NORMAL_ROWS, TUNING_ROWS)
+    judged, counted, rows, tuning = (min(bound(effort, n), 1e9) for n in normal)
+    if max(f.n_test for f in folds) <= judged and max(f.n_train for f in folds) <= min(counted, tuning):
         return ""
-    judged, rows, tuning = (int(bound(effort, normal)) for normal in (JUDGED, NORMAL_ROWS, TUNING_ROWS))
     return (
-        f" For the sake of time ({effort} effort), n, k and β of soft kNN were chosen on at most {judged:,} samples of "
-        f"each hold-out; SKS, local-linear regression and kernel ridge, where used, took at most {rows:,} training "
-        f"samples ({tuning:,} while parameters were chosen), spread evenly."
+        f" For the sake of time ({effort} effort), n, k and β of soft kNN were chosen on at most {judged:,.0f} samples "
+        f"of each hold-out, and its curves over n show as many of each test part; SKS counted the errors of "
+        f"{counted:,.0f} samples; SKS, local-linear regression and kernel ridge, where used, took at most {rows:,.0f} "
+        f"training samples ({tuning:,.0f} while parameters were chosen), spread evenly."
     )
 
 
@@ -132,11 +147,18 @@ def _tell_settings(comparison: Comparison, name: str) -> str:
     if name not in SELECTORS:
         return ""
     kind = SELECTORS[name]
-    text = kind(**find_settings(comparison.config, name)).describe()
+    text = _describe_settings(kind(**find_settings(comparison.config, name)), comparison.summary.session.n_samples)
     told = [f"{name_method(name)} was run {text}."] if text else []
     if comparison.summary.session.classes and kind.target == "continuous":
         told.append(f"The target of {name_method(name)} was one 0/1 column per class.")
     return " ".join(told)
+
+
+def _describe_settings(selector: Any, n_samples: int) -> str:
+    """Return a selector's settings in words, without those of an effort that made no difference."""
+    if isinstance(selector, RGS) and n_samples <= selector.most_compared():
+        selector = clone(selector).set_params(effort="full")
+    return str(selector.describe())
 
 
 def _tell_exclusion(comparison: Comparison, names: list[str]) -> str:
@@ -157,9 +179,10 @@ def _neighbors(comparison: Comparison, names: list[str]) -> str:
     chosen = ["n", *["k"] * (k == "auto"), *["β"] * (beta == "auto")]
     learned = [name_method(name) for name in names if name in SELECTORS and SELECTORS[name].is_metric]
     chosen += [f"whether {_join(learned)} weighed distances"] if learned else []
+    cited = "" if {"rgs", "sks"} & set(names) else f" {cite(WORKS['navot2005'])}"
     goal = "the class, by vote," if comparison.summary.session.classes else "the target"
     return (
-        f"Soft k-nearest-neighbor regression {cite(WORKS['navot2005'])} decoded {goal} from the best n "
+        f"Soft k-nearest-neighbor regression{cited} decoded {goal} from the best n "
         f"features{' with ' + _join(fixed) if fixed else ''}, neighbors at squared distance d weighed by exp(−d/β), β "
         "relative to each sample's mean neighbor distance (one β for all in the source). "
         f"{_join(chosen)} {'was' if len(chosen) == 1 else 'were'} chosen on inner hold-outs of the training part."
@@ -173,7 +196,9 @@ def _others(comparison: Comparison) -> str:
     text = f"Further decoders on the same features, tuned on the same hold-outs: {_join(chosen)}. " if chosen else ""
     if whole:
         metric = [name_method(m) for m in whole if SELECTORS[split_method(m)[0]].is_metric]
-        features = f" ({_join(metric)}: on all features, weighted)" if metric else ""
+        features = (
+            f" ({_join(metric)}: on all features; hold-outs chose the weights, their roots or none)" if metric else ""
+        )
         text += "Auto: soft kNN, local-linear regression, kernel ridge or their average, whichever did best there"
         text += f"{features}. "
     if "all" in _selectors(comparison) or baselines:
@@ -183,8 +208,11 @@ def _others(comparison: Comparison) -> str:
     return text.strip()
 
 
-def _describe_selector(name: str) -> str:
-    origin = SELECTORS[name].origin if name in SELECTORS and name not in ("random", "all") else ""
+def _describe_selector(name: str, after: str) -> str:
+    """Return a selector's label and what it is cited by, unless the next one is cited by the same work."""
+    if _works(name) and _works(name) == _works(after):
+        return name_method(name)
+    origin = SELECTORS[name].origin if name in SELECTORS and name not in ("random", "all", "corrcoef") else ""
     return _name_cited(name) + (f" ({origin})" if origin and not _works(name) else "")
 
 
@@ -205,9 +233,9 @@ def _folds(comparison: Comparison) -> str:
         else f"an audit found {audit.n_overlaps:,} pairs of training and test samples that share raw data"
     )
     return (
-        f"Cross-validation. {c.n_splits} folds of {parts}{again}, the same for all methods; training samples whose "
-        f"window overlaps a test window{_target_overlap(audit)} were left out, and {verdict}. All choices used the "
-        "training part alone."
+        f"Cross-validation. {c.n_splits} folds of {parts}{again}, the same for all methods; all choices used the "
+        f"training part alone, samples whose window overlaps a test window{_target_overlap(audit)} were left out, and "
+        f"{verdict}."
     )
 
 
@@ -253,14 +281,15 @@ def _tests(comparison: Comparison) -> str:
     tests, session = comparison.summary.channels, comparison.summary.session
     if tests is None:
         return ""
+    goes = "signal goes" if session.is_signal else "counts go"
     course = " and of the trial" if tests.shifted != "rows" else ""
     return (
-        f"Channels. A channel is tuned if its counts go with {name_target(session)}, given cosines of the session "
+        f"Channels. A channel is tuned if its {goes} with {name_target(session)}, given cosines of the session "
         f"(periods above {tests.cutoff:.3g} s){course}: Pillai's trace against {SHIFTED[tests.shifted]} "
         f"({count_of(tests.n_shifts, 'shift')}), standardized and pooled over channels {cite(WORKS['harris2020'])}; "
         f"{_tell_adds(tests, session.n_lags)} False discovery rate: {tests.false_discovery_rate:g} "
-        f"{cite(WORKS['benjamini1995'])}. At its peak lag, counts regressed on the target have the largest R² "
-        f"({100 * tests.interval:g} % interval by a bootstrap of blocks)."
+        f"{cite(WORKS['benjamini1995'])}. At its peak lag, {name_numbers(session)} regressed on the target have the "
+        f"largest R² ({100 * tests.interval:g} % interval by a bootstrap of blocks)."
     )
 
 

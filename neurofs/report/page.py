@@ -34,14 +34,14 @@ from neurofs.report.svg import Styles
 from neurofs.report.verdict import describe_run, judge, list_numbers
 
 SCORE_TEXT = {
-    "r2": "R²: 1 is perfect, 0 is as good as knowing the mean.",
-    "accuracy": "Accuracy: share of samples whose class is right.",
+    "r2": "R²: 1 is perfect, 0 as good as the mean; with 95 % intervals.",
+    "accuracy": "Share of samples whose class is right; with 95 % intervals.",
 }
 
 
 def render(comparison: Comparison) -> str:
     """Return the report of a comparison as one HTML document."""
-    comparison, styles = _arrange(comparison), Styles()
+    comparison, styles = arrange(comparison), Styles()
     sections = make_sections(comparison, lambda picture: show_picture(picture, styles))
     summary, best = comparison.summary, draw_best(comparison)
     body = _render_template(
@@ -56,11 +56,11 @@ def render(comparison: Comparison) -> str:
         best=None if best is None else show_picture(best, styles),
         sections=sections,
     )
-    contents = [("headline", "The answer"), *((s.id, s.title) for s in sections)]
+    contents = [("headline", "The answer"), *((s.id, s.short or s.title) for s in sections)]
     return render_page(printable(summary.session.name), body, styles, contents)
 
 
-def _arrange(comparison: Comparison) -> Comparison:
+def arrange(comparison: Comparison) -> Comparison:
     """Return a comparison with unknowns where its session lacks something, channels in order of contribution."""
     session = fill_session(comparison.session, comparison.weights["channel"].values)
     order = order_channels(comparison)
@@ -75,7 +75,7 @@ def write_report(folder: str | Path) -> Path:
 
 def save_figures(comparison: Comparison, folder: str | Path, kind: str) -> list[Path]:
     """Write all figures as files for a paper: pdf, svg or png."""
-    comparison = _arrange(comparison)
+    comparison = arrange(comparison)
     pictures = [picture for draw in PICTURES if (picture := draw(comparison)) is not None]
     return [save_picture(picture, Path(folder), kind) for picture in pictures]
 

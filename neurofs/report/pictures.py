@@ -86,7 +86,7 @@ def render_panels(picture: Picture, styles: Styles) -> list[dict[str, Any]]:
     for i, panel in enumerate(picture.panels):
         with matplotlib.rc_context(STYLE):
             figure = Figure(figsize=panel.size, layout="constrained")
-            _draw(panel, figure.subplots())
+            draw_panel(panel, figure.subplots())
             svg = to_svg(figure, styles, f"{picture.name}{i}", panel.alt)
         rendered.append({"svg": svg, "width": round(panel.size[0] * 96)})
     return rendered
@@ -104,9 +104,9 @@ def save_picture(picture: Picture, folder: Path, kind: str) -> Path:
         for part, row in zip(parts[:, 0], rows, strict=True):
             grid = part.subplots(1, len(row), squeeze=False, width_ratios=[p.size[0] for p in row])
             for axes, panel in zip(grid[0], row, strict=True):
-                _draw(panel, axes)
+                draw_panel(panel, axes)
         if picture.legend:
-            handles = [_handle(key) for key in picture.legend]
+            handles = [make_handle(key) for key in picture.legend]
             figure.legend(handles=handles, loc="outside lower center", ncols=5, frameon=False)
         buffer = io.BytesIO()
         stamp = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}[kind]
@@ -115,7 +115,8 @@ def save_picture(picture: Picture, folder: Path, kind: str) -> Path:
     return write_atomically(folder / f"{picture.name}.{kind}", buffer.getvalue())
 
 
-def _draw(panel: Panel, axes: Any) -> None:
+def draw_panel(panel: Panel, axes: Any) -> None:
+    """Draw a panel with its title on axes."""
     panel.draw(axes)
     if panel.title:
         axes.set_title(shorten(printable(panel.title), round(11 * panel.size[0])))
@@ -139,7 +140,8 @@ def _lay_out(panels: Sequence[Panel], widest: float = 10.0) -> list[list[Panel]]
     return rows
 
 
-def _handle(key: Key) -> Line2D:
+def make_handle(key: Key) -> Line2D:
+    """Return the mark of a legend for a key."""
     return Line2D([], [], color=key.color, marker=key.marker or "none", ls=key.line, label=key.label)
 
 

@@ -72,15 +72,17 @@ CHANNEL_COLUMNS = {
     "weight": ("weight", 2),
     "stability": ("stability", 2),
     "rate": ("rate (Hz)", 1),
+    "remarks": ("remarks", 0),
     "fano": ("Fano factor", 2),
+    "mean": ("mean of the signal", 3),
+    "sd": ("SD", 3),
     "electrode": ("electrode", 0),
     "kind": ("kind", 0),
-    "remarks": ("remarks", 0),
 }
 """Facts about a channel: their titles in the table of channels, and digits."""
 
 TABLED_SCORES = {
-    "r2": {"r2": "R²", "r": "r", "mse": "MSE", "fvaf": "FVAF"},
+    "r2": {"r2": "R²", "r": "r", "mse": "MSE"},
     "accuracy": {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy"},
 }
 """Scores in the table of methods and their titles, that of the session first."""
@@ -93,19 +95,20 @@ class Section:
     id: str
     title: str
     blocks: list[Block]
+    short: str = ""  # title in the list of contents
     folded: bool = False
 
 
 def make_sections(comparison: Comparison, draw: Draw) -> list[Section]:
     """Return all sections after the headline; `draw` turns a picture into what the template shows."""
     return [
-        Section("decoded", "Decoded against true", list(_decoded(comparison, draw))),
-        Section("channels", "Which channels, at which lags", list(_channels(comparison, draw))),
-        Section("features", "How few features suffice", list(_features(comparison, draw))),
-        Section("wins", "Which method wins", list(_wins(comparison, draw))),
+        Section("decoded", "Decoded against true", list(_decoded(comparison, draw)), "Decoded and true"),
+        Section("channels", "Which channels, at which lags?", list(_channels(comparison, draw)), "Channels and lags"),
+        Section("features", "How few features suffice?", list(_features(comparison, draw)), "Features"),
+        Section("wins", "Which method wins?", list(_wins(comparison, draw)), "Methods"),
         *_together(comparison, draw),
-        Section("trust", "Is it chance", list(_trust(comparison, draw))),
-        Section("quality", "The session itself", list(_quality(comparison, draw))),
+        Section("trust", "Is it chance?", list(_trust(comparison, draw)), "Chance"),
+        Section("quality", "The session itself", list(_quality(comparison, draw)), "Session"),
         Section("methods", "Methods and references", [_methods(comparison)], folded=True),
         Section("glossary", "Glossary", [{"what": "glossary", "score": comparison.summary.score}], folded=True),
         Section("provenance", "Provenance", [_provenance(comparison)], folded=True),
@@ -127,8 +130,9 @@ def _note(text: str, missing: bool = False) -> Block:
     return {"what": "note", "text": text, "missing": missing}
 
 
-def _table(name: str, table: Table, sortable: bool = False) -> Block:
-    return {"what": "table", "item": table, "sortable": sortable, "id": f"{name}-table"}
+def _table(name: str, table: Table, sortable: bool = False, titled: bool = True) -> Block:
+    """Return a table; one without a title of its own stands in a fold that says what it is."""
+    return {"what": "table", "item": table, "sortable": sortable, "titled": titled, "id": f"{name}-table"}
 
 
 # Decoded against true
@@ -179,8 +183,6 @@ def _tabulate_coverage(found: Sequence[Coverage]) -> Table:
 
 def _features(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     yield _picture(draw_curves(comparison), draw, "No curve: no selector ranked the features.")
-    missing = "No comparison of weighted and unweighted features: no selector has weights for distances."
-    yield _fold("Do weights help?", [_picture(draw_weighting(comparison), draw, missing)])
 
 
 def _note_failed(comparison: Comparison) -> Iterator[Block]:
@@ -209,7 +211,7 @@ def _tabulate_methods(summary: Summary) -> Table:
         for m in summary.methods
     ]
     titles = TABLED_SCORES[summary.score].values()
-    caption = "All methods, best first: means over folds and outputs, with a 95 % interval"
+    caption = "Means over folds and outputs, with 95 % intervals"
     return Table(caption, ("method", *titles, "n", "p (Holm)", "folds lost (%)"), rows)
 
 
@@ -223,8 +225,8 @@ def _list_test(test: PairedTest | None) -> tuple[float | None, float | None]:
 def _wins(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     yield _table("methods", _tabulate_methods(comparison.summary), sortable=True)
     yield _note(
-        "n: features used. A selector alone decodes by soft kNN, with auto by what did best on training data. p and "
-        f"folds lost: against {name_method(comparison.summary.main)}."
+        "n: features used. Selectors alone decode by soft kNN, with auto by what did best on training data. p, folds "
+        f"lost: against {name_method(comparison.summary.main)}."
     )
     yield from _note_failed(comparison)
     missing = "No winning percentages: there is no rival that ranks features."
@@ -260,14 +262,12 @@ def _list_channels(comparison: Comparison) -> Iterator[Block]:
     by = find_key(names[0]).label if names else "no selector"
     rows = [tuple(record[key] for key in used) for record in records]
     columns, digits = zip(*(CHANNEL_COLUMNS[key] for key in used), strict=True)
-    first = "those first that are tuned or add something, " if comparison.summary.channels else ""
-    yield _table("channels", Table(f"Channels: {first}by weight of {by}", columns, rows, digits), sortable=True)
-    if comparison.summary.channels:
-        yield _note(_explain_tests(comparison.summary.channels, comparison.summary.session))
-    yield _note(
-        f"Weight (by {by}, over all lags) and stability (share of folds in which the channel is among the best "
-        f"{find_n(comparison)} features) are no tests."
-    )
+    first = "tuned or adding ones first, " if comparison.summary.channels else ""
+    yield _table("channels", Table(f"Channels, {first}by weight of {by}", columns, rows, digits), sortable=True)
+    tests = comparison.summary.channels
+    said = [_explain_tests(tests, comparison.summary.session)] if tests else []
+    stable = f"share of folds with the channel among the best {find_n(comparison)} features"
+    yield _note(" ".join([*said, f"Weight (over all lags) and stability ({stable}) are no tests."]))
 
 
 def _selection(comparison: Comparison, draw: Draw) -> Iterator[Block]:
@@ -278,7 +278,7 @@ def _selection(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     if kinds:
         counts.append(("all channels", comparison.weights.sizes["channel"], None, *by_kind["all channels"]))
     columns = ("selector", "channels", "lags of each", *(f"{kind} (%)" for kind in kinds))
-    caption = f"Where the best {n} features come from; mean over folds and outputs"
+    caption = f"Origin of the best {n} features, mean over folds and outputs"
     yield _table("kinds", Table(caption, columns, counts, 1))
     missing = "No stability: it takes two folds or more, and a selector that leaves features out."
     yield _picture(draw_stability(comparison), draw, missing)
@@ -286,11 +286,12 @@ def _selection(comparison: Comparison, draw: Draw) -> Iterator[Block]:
 
 def _explain_tests(tests: ChannelTests, session: SessionFacts) -> str:
     """Say what tuned, adds and peak lag mean in this run."""
-    rate = f"At most {100 * tests.false_discovery_rate:g} % of either are expected to be false."
+    rate = f"Expected to be false: at most {100 * tests.false_discovery_rate:g} % of either."
     asked = tests.n_adds is not None
     adds = "even given all other channels" if asked else "not asked, since there are too few samples"
     trial = " and the course of a trial" if tests.shifted != "rows" else ""
-    return f"Tuned: the counts go with {name_target(session)}, beyond slow time{trial}. Adds: {adds}. {rate}"
+    goes = "signal goes" if session.is_signal else "counts go"
+    return f"Tuned: {goes} with {name_target(session)}, beyond slow time{trial}. Adds: {adds}. {rate}"
 
 
 def _together(comparison: Comparison, draw: Draw) -> Iterator[Section]:
@@ -300,12 +301,12 @@ def _together(comparison: Comparison, draw: Draw) -> Iterator[Section]:
         return
     blocks = [
         _note(tell_pairs(found)),
-        _picture(draw_pairs(comparison), draw, "No pairs: fewer than two channels have enough spikes."),
+        _picture(draw_pairs(comparison), draw, "No pairs: fewer than two channels are active enough."),
         _table("pairs", _tabulate_pairs(found), sortable=True),
         _note(tell_gap(found.gap, comparison.summary.score)),
-        _picture(draw_unique(comparison), draw, "No channel has enough spikes."),
+        _picture(draw_unique(comparison), draw, "No channel is active enough."),
     ]
-    yield Section("together", "Do channels work together", blocks)
+    yield Section("together", "Do channels work together?", blocks, "Pairs")
 
 
 def _tabulate_pairs(found: Dependency) -> Table:
@@ -327,24 +328,25 @@ def _trust(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     yield _picture(draw_chance(comparison), draw, missing)
     rows = [(f.repeat, f.fold, f.n_train, f.n_test, f.n_overlaps) for f in comparison.summary.audit.folds]
     columns = ("repeat", "fold", "training samples", "test samples", "pairs that share data")
-    yield _fold("Audit of every fold", [_table("audit", Table("Overlap audit of every fold", columns, rows))])
+    yield _fold("Audit of every fold", [_table("audit", Table("Audit of every fold", columns, rows), titled=False)])
 
 
 # Data quality
 
 
 def _quality(comparison: Comparison, draw: Draw) -> Iterator[Block]:
+    is_signal = comparison.summary.session.is_signal
     yield _picture(draw_rates(comparison), draw, "")
-    twins = _name_twins(comparison.session)
+    twins, what = _name_twins(comparison.session), "signal" if is_signal else "spikes"
     if twins:
-        yield _note(f"Channels with exactly the same spikes as another: {len(twins)} ({_some(twins)}).")
+        yield _note(f"Channels with exactly the same {what} as another: {len(twins)} ({_some(twins)}).")
     yield _picture(draw_trials(comparison), draw, "The session has no trials.")
     notes = comparison.summary.session.notes
     if notes:
         yield _note("Read as: " + "; ".join(printable(note) for note in notes) + ".")
-    missing = "No raster: no moment to align spikes to was found."
-    yield _fold("Spikes of the best channels", [_picture(draw_raster(comparison), draw, missing)])
-    bins = [_table("dropped", _tabulate_bins(comparison.summary.session)), _list_gaps(comparison.session)]
+    missing = f"No raster: no moment to align the {what} to was found."
+    yield _fold(f"{what.capitalize()} of the best channels", [_picture(draw_raster(comparison), draw, missing)])
+    bins = [_table("dropped", _tabulate_bins(comparison.summary.session), titled=False), _list_gaps(comparison.session)]
     yield _fold("Bins and gaps", bins)
 
 
@@ -396,6 +398,9 @@ def _provenance(comparison: Comparison) -> Block:
     facts += [("finished", p.finished), ("threads", str(p.threads))]
     facts += [("time taken", f"{p.seconds:.1f} s")] if p.seconds is not None else []
     facts += [("peak memory", f"{p.peak_memory / 1e6:.0f} MB")] if p.peak_memory else []
+    took = sorted(p.latency.items(), key=lambda one: one[1])
+    times = "; ".join(f"{name_method(method)} {milliseconds:.2g} ms" for method, milliseconds in took)
+    facts += [("time per estimate, bin by bin", times)] if times else []
     return {
         "what": "provenance",
         "facts": Table("How these numbers came about", ("what", "value"), facts),

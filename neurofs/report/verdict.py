@@ -6,7 +6,7 @@ from neurofs.comparison.amount import tell_edges
 from neurofs.comparison.headline import judge_chance
 from neurofs.comparison.names import name_method
 from neurofs.comparison.summary import Audit, Number, SessionFacts, Summary
-from neurofs.comparison.wording import format_number
+from neurofs.comparison.wording import format_duration, format_number
 from neurofs.report.captions import count_of, name_output
 
 FOLDS = {
@@ -29,7 +29,7 @@ def describe_run(session: SessionFacts) -> str:
     edges = tell_edges(session)
     return (
         f"{session.n_channels:,} channels × {lags}; {trials}{session.n_samples:,} samples in "
-        f"{session.duration:.0f} s{f'; {edges}' if edges else ''}. Target: {outputs}."
+        f"{format_duration(session.duration)}{f'; {edges}' if edges else ''}. Target: {outputs}."
     )
 
 
@@ -84,9 +84,9 @@ def _show_chance(summary: Summary) -> dict[str, Any]:
 def judge(summary: Summary) -> list[dict[str, str]]:
     """Return the verdict on the data: audit, chance, warnings."""
     serious, others = summary.session.serious, summary.session.warnings
-    warnings = [_say("fail", "Probably wrong.", text) for text in serious]
-    warnings += [_say("warn", "Warning.", text) for text in others if text not in serious]
-    fine = _say("pass", "No warnings.", "Nothing in the file looked wrong.")
+    warnings = [_say("fail", "Probably wrong.", _as_sentence(text)) for text in serious]
+    warnings += [_say("warn", "Warning.", _as_sentence(text)) for text in others if text not in serious]
+    fine = _say("pass", "No warnings.", "")
     folds = FOLDS[summary.session.kind]
     return [_judge_audit(summary.audit, folds), _judge_chance(summary), *(warnings or [fine])]
 
@@ -95,11 +95,19 @@ def _say(kind: str, title: str, text: str) -> dict[str, str]:
     return {"kind": kind, "title": title, "text": text}
 
 
+def _as_sentence(text: str) -> str:
+    """Return a remark with a capital letter, if it begins with a word, and a full stop.
+
+    >>> _as_sentence("series ry: behavior covers 44 % of the time"), _as_sentence("it's over.")
+    ('Series ry: behavior covers 44 % of the time.', "It's over.")
+    """
+    return f"{text[:1].upper()}{text[1:]}" + "." * (not text.endswith((".", "!", "?")))
+
+
 def _judge_audit(audit: Audit, folds: str) -> dict[str, str]:
     if audit.passed:
         n = len(audit.folds)
-        what = "spikes or raw samples of the target"
-        text = f"No training sample shares {what} with a test sample, in any of {n} folds of {folds}."
+        text = f"Training and test samples share no neural data and no targets, in {n} folds of {folds}."
         return _say("pass", "Audit passed.", text)
     text = f"{audit.n_overlaps:,} pairs of training and test samples share raw data ({folds})."
     return _say("fail", "Audit failed.", text)

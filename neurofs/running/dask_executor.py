@@ -31,6 +31,9 @@ N_SENT = 3
 PAUSE = 1.0
 """Seconds after which a scheduler has taken note of a worker that died."""
 
+ROUND = 10.0
+"""Seconds after which workers that ended are replaced."""
+
 PATIENCE = 10
 """Seconds in which a scheduler must answer."""
 
@@ -52,6 +55,7 @@ class Dask(Executor):
         self.client, self.cluster = client, cluster
         self.n_jobs, self.limits = n_jobs, limits or Limits()
         self._sent: dict[str, Any] = {}
+        self._replaced = time.monotonic()
 
     def run_jobs(self, function: Function, jobs: Iterable[Job]) -> Results:
         """Yield each job with its result, as they are done."""
@@ -89,27 +93,53 @@ class Dask(Executor):
     def _send(self, packed: bytes) -> Any:
         """Send bytes to a worker; the scheduler may choose one that has just died, so more than once."""
         for _ in range(MAX_LOSSES):
+            self._await_worker()
             with suppress(OSError):
                 return self.client.scatter(packed, hash=False)
             time.sleep(PAUSE)
         return self.client.scatter(packed, hash=False)
 
+    def _forget_lost(self, key: str) -> None:
+        """Have the value of a key sent again, unless it is still there, or has been sent again meanwhile."""
+        if key in self._sent and self._sent[key].status != "finished":
+            del self._sent[key]
+
+    def _await_worker(self) -> None:
+        """Wait for a first worker, however long the queue is; who starts workers elsewhere has to see to it."""
+        while self.cluster is not None and not self.client.nthreads():
+            self._replace_workers()
+            time.sleep(PAUSE)
+
     def _collect(self, function: Function, pending: dict[Any, Job], losses: dict[int, int]) -> Results:
         """Wait for at least one task; yield those that are done, and send those that were lost again."""
-        from distributed import wait
-
-        with suppress(CancelledError):
-            wait(list(pending), return_when="FIRST_COMPLETED")
+        self._wait(list(pending))
         for future in [future for future in pending if future.status != "pending"]:
             job = pending.pop(future)
             result = _read(future)
             if result is LOST and losses[id(job)] < MAX_LOSSES:
                 losses[id(job)] += 1
-                self._sent.pop(job.shared.key, None)
+                self._forget_lost(job.shared.key)
                 pending[self._submit(function, job)] = job
             else:
                 losses.pop(id(job), None)  # another job may get the same id
                 yield job, GIVEN_UP if result is LOST else result
+
+    def _wait(self, futures: list[Any]) -> None:
+        """Wait until a task is done or lost; meanwhile, workers that ended are replaced."""
+        from distributed import wait
+
+        with suppress(CancelledError):
+            while True:
+                self._replace_workers()
+                with suppress(TimeoutError):
+                    wait(futures, timeout=ROUND, return_when="FIRST_COMPLETED")
+                    return
+
+    def _replace_workers(self) -> None:
+        """Ask for as many workers as there were, now and then: a job may be canceled, and its node may fail."""
+        if self.cluster is not None and time.monotonic() - self._replaced > ROUND:
+            self._replaced = time.monotonic()
+            self.cluster.scale(len(self.cluster.worker_spec))
 
     def close(self) -> None:
         """Leave the cluster; end it if it was started for this."""
@@ -168,7 +198,7 @@ def connect_dask(
     """Return an executor on a running scheduler, on a queueing system, or on a new cluster of this machine."""
     if find_spec("distributed") is None:
         raise UsageError('Dask is not installed; run: pip install "neurofs[cluster]"')
-    logging.getLogger("distributed").setLevel(logging.ERROR)
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # lost workers are dealt with here
     if scheduler is not None:
         return _join(scheduler, limits)
     from distributed import Client

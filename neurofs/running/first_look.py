@@ -24,9 +24,17 @@ class FirstLook:
         self._rows: dict[str, list[dict[str, float]]] = {BASELINE: [], problem.reference: []}
 
     def order(self, tasks: list[Task]) -> list[Task]:
-        """Return the tasks with those that are looked at in front; they come in no order that results depend on."""
-        places = list(self._rows)
-        return sorted(tasks, key=lambda task: places.index(task.method) if self._is_wanted(task) else len(places))
+        """Return the tasks with those that are looked at in front; they come in no order that results depend on.
+
+        Kalman filters stand before further outputs of the selector, so that two workers do not compile the same loops.
+        """
+
+        def place(task: Task) -> int:
+            if self._is_wanted(task):
+                return 0 if task.method == BASELINE else 1 if task.output == 0 else 3
+            return 2 if task.method == "kalman" and (task.repeat, task.fold) == self._place else 4
+
+        return sorted(tasks, key=place)
 
     def take(self, task: Task, result: TaskResult) -> None:
         """Look at the result of a task."""

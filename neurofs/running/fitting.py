@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import xarray as xr
 
@@ -31,9 +31,11 @@ from neurofs.comparison.store import TaskResult
 from neurofs.decoders.model import Model
 from neurofs.features.join import join_tensors
 from neurofs.features.tensor import build_tensor
-from neurofs.ground.config import CompareOptions, LoadOptions, RunOptions, TensorOptions, select_options
+from neurofs.ground.config import CompareOptions, LoadOptions, RunOptions, TensorOptions, make_options, select_options
 from neurofs.ground.errors import TaskFailed, UsageError, printable
+from neurofs.ground.keys import RunKeys
 from neurofs.pipeline import prepare
+from neurofs.recordings.checks import find_remarks
 from neurofs.recordings.choose import choose_part
 from neurofs.recordings.readers import load
 from neurofs.recordings.recording import Recording
@@ -42,18 +44,19 @@ from neurofs.running.executors import Executor, Serial
 from neurofs.running.worker import Failure
 
 CountTasks = Callable[[int, int], None]
+KNOWN = ("file", "target")  # when recordings are loaded
 
 
 def fit(
     recordings: Recording | Sequence[Recording],
-    target: str | list[str],
+    target: str | Sequence[str],
     *,
     decoder: str = "auto",
     selector: str | None = None,
     cross_validate: bool = True,
     executor: Executor | None = None,
     progress: CountTasks | None = None,
-    **options: Any,
+    **options: Unpack[RunKeys],
 ) -> Model:
     """Fit a decoder for use to one recording, or to several, on the channels that they share by name.
 
@@ -74,34 +77,12 @@ def fit(
         The keys of a run.toml, such as ``bin_width``, ``n_lags``, ``n_splits`` and ``seed``.
     """
     sessions = [recordings] if isinstance(recordings, Recording) else list(recordings)
-    base = RunOptions(target=target, **options)
-    parts = [choose_part(one, select_options(LoadOptions, base)) for one in sessions]
-    return fit_sessions(
-        parts, [base] * len(parts), decoder, selector, cross_validate=cross_validate, executor=executor,
-        progress=progress,
-    )  # fmt: skip
-
-
-def load_sessions(options: Sequence[RunOptions]) -> list[Recording]:
-    """Return the recordings that options name."""
-    return [load(str(one.file), select_options(LoadOptions, one)) for one in options]
-
-
-def fit_sessions(
-    recordings: Sequence[Recording],
-    options: Sequence[RunOptions],
-    decoder: str = "auto",
-    selector: str | None = None,
-    *,
-    cross_validate: bool = True,
-    executor: Executor | None = None,
-    progress: CountTasks | None = None,
-) -> Model:
-    """Fit a model to recordings; bins and folds are those of the options of the first."""
-    if not recordings:
+    if not sessions:
         raise UsageError("fit: expected at least one session")
-    settled = choose_settings(settle_window(options[0], recordings[0]), decoder, selector)
-    tensors = [build_tensor(one, **dict(select_options(TensorOptions, settled))) for one in recordings]
+    base = make_options(RunOptions, {**options, "target": target})
+    parts = [choose_part(one, select_options(LoadOptions, base)) for one in sessions]
+    settled = choose_settings(settle_window(base, parts[0]), decoder, selector)
+    tensors = [build_tensor(one, **dict(select_options(TensorOptions, settled))) for one in parts]
     tensor = join_tensors(tensors)
     problem = Problem.from_tensor(tensor, select_options(CompareOptions, settled))
     methods = list_methods(problem, decoder, selector)
@@ -110,8 +91,22 @@ def fit_sessions(
         results = _run_folds(problem, list_fold_tasks(problem, methods), executor or Serial(), progress)
         validated = validate(problem, results, methods, tensor.attrs["bin_width"])
     method = methods[0] if validated is None else validated.scores.method
-    counted = [(r, int(t["valid"].sum())) for r, t in zip(recordings, tensors, strict=True)]
+    counted = [(r, int(t["valid"].sum())) for r, t in zip(parts, tensors, strict=True)]
     return _finish(problem, tensor, counted, settled, method, validated)
+
+
+def load_sessions(options: Sequence[RunOptions], tell: Callable[[str], None]) -> list[Recording]:
+    """Return the recordings that options name, and tell what is seriously wrong with them."""
+    recordings = [load(str(one.file), select_options(LoadOptions, one)) for one in options]
+    for recording in recordings:
+        for remark in filter(lambda one: one.serious, find_remarks(recording)):
+            tell(f"warning: {printable(recording.name)}: {remark.text}")
+    return recordings
+
+
+def choose_beyond_loading(options: RunOptions) -> dict[str, Any]:
+    """Return the options with which `fit` goes on where recordings and their parts are loaded."""
+    return {key: value for key, value in options if key not in LoadOptions.model_fields and key not in KNOWN}
 
 
 def fit_run(folder: str | Path, method: str | None = None) -> Model:

@@ -84,11 +84,16 @@ def _create(lock: Path, content: str) -> bool:
 
 
 def _read_owner(lock: Path) -> dict[str, Any] | None:
+    """Return what a lock says of its owner; None if it is gone, or not one of ours."""
     try:
         owner = json.loads(lock.read_text(encoding="utf-8"))
-        return owner if {"host", "pid", "started", "since"} <= set(owner) else None
-    except (FileNotFoundError, PermissionError, ValueError, TypeError):
+    except (FileNotFoundError, PermissionError, ValueError, RecursionError):
         return None
+    kinds = {"host": str, "pid": int, "started": float | int | None, "since": str}
+    is_ours = isinstance(owner, dict) and all(
+        key in owner and isinstance(owner[key], kind) for key, kind in kinds.items()
+    )
+    return owner if is_ours else None
 
 
 def _remove_stale(lock: Path, stale: dict[str, Any] | None) -> None:

@@ -9,21 +9,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from neurofs.comparison.amount import describe_amount, warn_of_losses
 from neurofs.comparison.comparison import Comparison, save, start_run
 from neurofs.comparison.evaluate import run_task
 from neurofs.comparison.facts import describe_facts
 from neurofs.comparison.problem import Problem, Task, list_tasks, task_key
-from neurofs.comparison.provenance import describe_provenance
+from neurofs.comparison.provenance import describe_provenance, find_latency
 from neurofs.comparison.store import TaskResult, TaskStore
-from neurofs.ground.config import RunOptions, given_options, make_options, read_session_file
-from neurofs.ground.errors import InputError, TaskFailed
-from neurofs.ground.files import make_absolute, remove_parts
+from neurofs.ground.config import RunOptions
+from neurofs.ground.errors import TaskFailed
+from neurofs.ground.files import remove_parts
 from neurofs.pipeline import Prepared, finish, prepare
-from neurofs.recordings.demo import demo_path
-from neurofs.recordings.readers import is_session_file
 from neurofs.recordings.window import explain_window
 from neurofs.running.earlier import check_settings
 from neurofs.running.events import write_log
@@ -39,22 +36,6 @@ CountTasks = Callable[[int, int, float], None]
 """Is told how many tasks are done, of how many, and about how many seconds are left."""
 
 Say = Callable[[str], None]
-
-
-def choose_options(path: Path | None, values: dict[str, Any]) -> RunOptions:
-    """Return the options of a recording, a session file or a run.toml, overruled by `values`; None is the demo."""
-    if "behavior_file" in values:
-        values = values | {"behavior_file": make_absolute(values["behavior_file"])}
-    if path is None:
-        return make_options(RunOptions, {"target": "hand_velocity", **values, "file": str(demo_path())})
-    if not is_session_file(path):
-        return make_options(RunOptions, {**values, "file": make_absolute(path)})
-    if not path.is_file():
-        raise InputError(path, "a session file", "no such file", "Check the path.")
-    data, options = read_session_file(path)
-    if options.behavior_file is not None:
-        values = {"behavior_file": make_absolute(options.behavior_file)} | values
-    return make_options(RunOptions, given_options(options) | values | {"file": make_absolute(data)})
 
 
 def decode(
@@ -157,8 +138,8 @@ def finish_run(
     from neurofs.report.page import write_report  # loads what draws, which nothing else here needs
 
     provenance = describe_provenance(prepared.options, prepared.recording, command, seconds)
-    memory = max(provenance.peak_memory, peak_memory())
-    comparison = finish(prepared, results, provenance.model_copy(update={"peak_memory": memory}))
+    known = {"peak_memory": max(provenance.peak_memory, peak_memory()), "latency": find_latency(results)}
+    comparison = finish(prepared, results, provenance.model_copy(update=known))
     save(comparison, folder)
     write_report(folder)
     return comparison

@@ -155,6 +155,7 @@ def replay_session(
 ) -> Iterator[Bin]:
     """Yield the observed bins of a session, `speed` times as fast as they were recorded, 0 for as fast as possible."""
     width = model.head.binning.bin_width
+    model.check_numbers(recording)
     tensor = build_tensor(recording, None, bin_width=width, n_lags=1)
     names = [str(name) for name in tensor["channel"].values]
     order = match_channels(model.channels, names, recording.name, missing)

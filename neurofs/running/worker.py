@@ -37,8 +37,13 @@ from neurofs.ground.system import can_limit_memory, limit_memory
 from neurofs.running.forks import Forked, fork_child, start_server
 
 _LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "NUMBA")
-SINGLE_THREAD = {f"{name}_NUM_THREADS": "1" for name in _LIBRARIES} | {"VECLIB_MAXIMUM_THREADS": "1"}
-"""Environment of every worker, set before it starts: many tasks side by side, each on one thread."""
+SINGLE_THREAD = {f"{name}_NUM_THREADS": "1" for name in _LIBRARIES} | {
+    "VECLIB_MAXIMUM_THREADS": "1",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+}
+"""Environment of every worker, set before it starts: many tasks side by side, each on one thread.
+
+The last is for pyarrow, which pandas loads where it is installed: a thread of its allocator would forbid forks."""
 
 DATA_ERRORS = (NeurofsError, ArithmeticError, LookupError, MemoryError, RuntimeError, TypeError, ValueError)
 """What a task may raise because of its data; anything else ends its process."""

@@ -23,6 +23,7 @@ from neurofs.ground.method import Method
 from neurofs.selectors.feature_groups import FeatureGroups, group_weights
 
 UNTOLD = ("random_state", "n_features_to_select")  # told elsewhere in a methods text
+MOST_CLASSES = 50  # whole numbers of more different values may be names or measurements
 LARGEST = 1e18  # squares of larger numbers, summed over features, overflow float32
 
 
@@ -60,8 +61,9 @@ class Selector(Method, SelectorMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, groups: Any = None) -> Selector:
         """Weigh the features of `X` (array, data frame or `Samples`) for the target(s) `y`.
 
-        Labels that are text or truth values are classes; a selector of values gets one column per class, as in
-        ``neurofs decode``. Whole numbers are numbers to it: turn them into text if they are names of classes.
+        Text, truth values and whole numbers in one column are classes: a selector of values gets one column for each,
+        as in ``neurofs decode``. Floating-point numbers are values: give measurements that happen to be whole, such
+        as pixels or counts, as ``y.astype(float)``. More than 50 different whole numbers are refused.
 
         `groups` names the trial of each row; rows of one trial are never neighbors of each other.
         """
@@ -174,31 +176,48 @@ class Selector(Method, SelectorMixin, BaseEstimator):
 
 
 def spread_labels(y: Any, who: str) -> Any:
-    """Return labels (text or truth values) as one column of 0 and 1 per class, and anything else as it is.
+    """Return labels (text, truth values or whole numbers) as a column of 0 and 1 per class; other values as they are.
+
+    Whole numbers of many different values are refused: nobody can tell whether they are names or measurements.
 
     >>> spread_labels(["left", "right", "left"], "RGS").tolist()
     [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
-    >>> spread_labels([1, 2, 1], "RGS")
-    [1, 2, 1]
+    >>> spread_labels([2, 1, 2], "RGS").tolist()
+    [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
+    >>> spread_labels([2.0, 1.0, 2.0], "RGS")
+    [2.0, 1.0, 2.0]
     """
     labels = np.asarray(y)
-    if not _are_labels(labels):
+    if not are_labels(labels):
         return y
     if labels.size != len(labels):
         raise ValueError(f"{who} takes one column of labels; found an array of shape {labels.shape}")
     if len({type(label) for label in labels.reshape(-1).tolist()}) > 1:
-        raise ValueError(f"{who} needs a label for each sample, all text or all truth values; found a mixture")
+        raise ValueError(f"{who} needs labels of one kind: all text, all truth values or all whole numbers")
     classes, codes = np.unique(labels.reshape(-1), return_inverse=True)
     if len(classes) < 2:
-        raise ValueError(f"{who} needs samples of at least 2 classes; found {len(classes)}")
+        raise ValueError(f"{who} needs samples of at least 2 classes; found {len(classes)} class")
+    if len(classes) > MOST_CLASSES and not isinstance(classes[0], str):
+        raise ValueError(
+            f"{who} takes whole numbers as classes, and found {len(classes)} different ones (at most {MOST_CLASSES}): "
+            "give values as floating-point numbers, y.astype(float), and names of classes as text, y.astype(str)"
+        )
     return np.eye(len(classes))[codes]
 
 
-def _are_labels(values: np.ndarray) -> bool:
-    """Tell whether values are text or truth values, not numbers."""
-    if values.ndim not in (1, 2) or values.dtype.kind != "O":
-        return values.ndim in (1, 2) and values.dtype.kind in "USb"
-    return any(isinstance(value, str | bool | np.bool_) for value in values.reshape(-1))
+def are_labels(values: np.ndarray) -> bool:
+    """Tell whether values are labels: text, truth values, or whole numbers in a single column.
+
+    Several columns of whole numbers are values, such as one column per class.
+    """
+    if values.ndim not in (1, 2):
+        return False
+    if values.dtype.kind == "O":
+        kinds = {type(value) for value in values.reshape(-1)}
+        return any(issubclass(kind, str | bool | np.bool_) for kind in kinds) or (
+            values.size == len(values) and bool(kinds) and all(issubclass(kind, Integral) for kind in kinds)
+        )
+    return values.dtype.kind in "USb" or (values.dtype.kind in "iu" and values.size == len(values))
 
 
 class SetSelector(Selector):

@@ -104,8 +104,10 @@ def _cumulate(rank, Y, sums, squares):
 
 
 @njit(cache=True)
-def sks(columns, ranks, starts, groups, by_start, near, span, Y, k, beta, adaptive, out):
+def sks(columns, ranks, starts, groups, by_start, near, judged, span, Y, k, beta, adaptive, out):
     """out[c, o] = leave-one-out mean squared error of soft kNN on one feature, the values columns[c].
+
+    The mean is over the rows that are `judged`; all rows may be their neighbors.
 
     Where more rows are equally far than there are places left among the k, s of n, chance would choose, and the
     error is its expectation: (rest − p s mean)² + p² s (n − s) / (n − 1) variance, p being the weight of each
@@ -129,6 +131,8 @@ def sks(columns, ranks, starts, groups, by_start, near, span, Y, k, beta, adapti
             out[c, o] = 0.0
         for a in range(m):
             i = rank[a]
+            if not judged[i]:
+                continue
             size = _sks_neighbors(
                 value, rank, first, last, starts, groups, i, value[a], first[a], span, index, distance, shell
             )

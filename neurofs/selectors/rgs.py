@@ -11,6 +11,7 @@ NOTES.md says how the defaults came about.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import KW_ONLY, dataclass
 from math import isqrt
 from typing import Any
@@ -89,13 +90,15 @@ class RGS(Selector):
 
     Examples
     --------
-    Labels that are text or truth values are classes, with an output each; whole numbers are numbers.
+    Text, truth values and whole numbers are classes, with an output each; floating-point numbers are values.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).random((80, 20))
     >>> selector = RGS(n_features_to_select=2, random_state=0).fit(X, np.sin(6 * X[:, 3]) * X[:, 7])
     >>> sorted(selector.order_[:2].tolist())
     [3, 7]
+    >>> RGS(random_state=0).fit(X, (4 * X[:, 3]).astype(int)).output_weights_.shape     # 4 classes
+    (4, 20)
     """
 
     name, label = "rgs", "RGS"
@@ -182,10 +185,18 @@ class RGS(Selector):
         text += ", after a survey of the gradient through many neighbors" if self.survey else ""
         return text + (f" ({self._tell_effort()})" if self.effort != "full" else "")
 
+    def most_compared(self) -> int:
+        """Return up to how many rows every row is surely compared with every other, whatever the number of epochs.
+
+        >>> RGS().most_compared(), RGS(effort="quick").most_compared()
+        (6531, 3265)
+        """
+        pairs = bound(self.effort, MOST_PAIRS)
+        return sys.maxsize if np.isinf(pairs) else isqrt(int(pairs) // USUAL_EPOCHS)
+
     def _tell_effort(self) -> str:
-        visits, pairs = int(bound(self.effort, VISITS)), int(bound(self.effort, MOST_PAIRS))
         return (
-            f"above {isqrt(pairs // USUAL_EPOCHS):,} samples: {visits:,} visits, each with "
+            f"above {self.most_compared():,} samples: {int(bound(self.effort, VISITS)):,} visits, each with "
             f"k/2 neighbors among {REFERENCES:,} samples drawn anew for every {BLOCK}, and steps that shrink to 0"
         )
 

@@ -1,5 +1,6 @@
 """Targets of selectors: values at variance 1, and classes, labels in and whole numbers out."""
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from neurofs.features.samples import Samples
-from neurofs.selectors.base import Selector
+from neurofs.selectors.base import Selector, are_labels
 
 
 class ClassSelector(Selector):
@@ -37,7 +38,7 @@ class EitherSelector(Selector):
         if not is_discrete(y, self.discrete_target):
             self._n_classes = 0
             return super()._check_fit(X, y)
-        codes, classes = encode_classes(y, type(self).__name__)
+        codes, classes = encode_classes(np.asarray(y).ravel(), type(self).__name__)
         samples, Y = super()._check_fit(X, codes)
         check_classes(classes, type(self).__name__)
         self._n_classes = len(classes)
@@ -53,7 +54,7 @@ class EstimatorSelector(EitherSelector):
 
     def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
         """Keep the target as it is for an estimator."""
-        self._target = np.asarray(y)
+        self._target = np.asarray(y).ravel() if is_discrete(y, self.discrete_target) else np.asarray(y)
         return super()._check_fit(X, y)
 
 
@@ -66,21 +67,25 @@ def encode_classes(y: Any, who: str) -> tuple[np.ndarray, np.ndarray]:
     """
     if y is None:
         raise ValueError(f"{who} requires y to be passed, but the target y is None")
-    classes, codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)
+    labels = column_or_1d(y, warn=True)
+    if labels.dtype.kind == "O" and all(isinstance(label, Integral) for label in labels):
+        labels = labels.astype(np.int64)
+    classes, codes = np.unique(labels, return_inverse=True)
     return codes, classes
 
 
 def is_discrete(y: Any, discrete_target: Any) -> bool:
-    """Tell whether a target is a class; with "auto", any but floating-point numbers and several outputs are.
+    """Tell whether a target is a class: one column, and with "auto" no floating-point numbers.
 
     >>> is_discrete([0, 1, 7], "auto"), is_discrete([0.0, 1.0, 7.0], "auto"), is_discrete([0.0, 1.0], True)
     (True, False, True)
     """
     if not (isinstance(discrete_target, bool) or discrete_target == "auto"):
         raise ValueError(f"discrete_target must be 'auto', True or False; found {discrete_target!r}")
-    if y is None or (labels := np.asarray(y)).ndim != 1:
+    labels = np.asarray(y)
+    if labels.ndim not in (1, 2) or labels.size != len(labels):
         return False
-    return labels.dtype.kind != "f" if discrete_target == "auto" else discrete_target
+    return are_labels(labels) if discrete_target == "auto" else discrete_target
 
 
 def check_classes(classes: np.ndarray, who: str) -> None:

@@ -140,7 +140,7 @@ def test_decode_uses_what_a_package_adds(report):
 def test_the_report_names_colors_and_cites_it(report):
     page = html.unescape((report / "report.html").read_text())
     assert "variance of counts + least squares" in page
-    assert "ranked by correlation (Pearson's correlation) and variance of counts (Doe, 2026)" in page
+    assert "ranked by correlation and variance of counts (Doe, 2026)" in page
     assert "correlation + least squares (Roe, 2025)" in page
     mark = re.search(r'class="(\w+)"/></svg>variance of counts</li>', page)[1]
     assert re.search(rf"\.{mark} ?{{[^}}]*var\({THEME[COLORS['olive'][0]]}\)", page)

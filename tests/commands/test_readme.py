@@ -28,6 +28,20 @@ def test_the_python_code_runs(tmp_path, monkeypatch):
     assert np.isfinite(seen["decoder"].score(seen["samples"][seen["test"]], seen["y"][seen["test"]]))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", ["pipelines"])
+def test_the_python_code_of_a_folder_runs(folder, tmp_path, monkeypatch):
+    pytest.importorskip("pynapple")
+    monkeypatch.chdir(tmp_path)
+    text = (Path(__file__).parents[2] / folder / "README.md").read_text(encoding="utf-8")
+    seen: dict = {}
+    exec("\n".join(re.findall(r"```python\n(.*?)```", text, flags=re.S)), seen)
+    assert (tmp_path / "reports" / "by-lead" / "variation.html").exists()
+    assert len(seen["course"].table) == 11
+    assert np.isfinite(seen["scores"]).all()
+    assert seen["scores"].mean() > 0
+
+
 def test_every_command_is_named():
     for command in main.commands:
         assert f"neurofs {command}" in README

@@ -65,15 +65,13 @@ def test_much_that_is_lost_is_worth_a_warning(changed, n_warnings):
 def test_the_warning_says_why_and_what_to_do():
     (warning,) = warn_of_losses(facts(window=1431, n_samples=209, n_lags=10))
     assert warning == (
-        "1,431 of 1,640 bins (87 %) are not decoded: no window of 10 lags (1 s) fits to 1,431 at the edge of trials. "
+        "1,431 of 1,640 bins (87 %) are not decoded: 1,431 lie at the edge of trials, where no window of 1 s fits. "
         "Fewer lags keep more: --n-lags 5"
     )
     (warning,) = warn_of_losses(facts(target=1322))
-    assert warning == "1,322 of 2,644 bins (50 %) are not decoded: the target of 1,322 is missing"
+    assert warning == "1,322 of 2,644 bins (50 %) are not decoded: 1,322 lack the target"
     (warning,) = warn_of_losses(facts(target=1000, window=20))
-    assert warning.endswith(
-        "no window of 3 lags (0.3 s) fits to 20 at the edge of trials and the target of 1,000 is missing"
-    )
+    assert warning.endswith("1,000 lack the target, 20 lie at the edge of trials, where no window of 0.3 s fits")
 
 
 def test_what_every_window_costs_is_told():

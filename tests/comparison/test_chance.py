@@ -214,6 +214,23 @@ def test_trials_are_shifted_where_there_are_enough():
     assert {test.n_shifts for test in found.chance} == {40}
     few = neurofs.compare(make_session(np.random.default_rng(8), n_trials=20), "hand", **OPTIONS).summary
     assert {test.shifted for test in few.chance} == {"samples"}
+    limit = "With only 20 trials, it is not tested whether more is decoded than the course that all trials share."
+    assert limit in few.headline.believe
+    assert not any("it is not tested" in text for text in found.headline.believe)
+
+
+def test_classes_that_are_never_mistaken_are_no_certainty():
+    rng = np.random.default_rng(0)
+    side, edges = rng.permutation(np.arange(20) % 2), np.arange(21) * 1.0
+    counts = rng.poisson(0.2 + 9 * (np.repeat(side, 10)[:, None] == np.array([0, 0, 0, 1, 1, 1])))
+    trials = pd.DataFrame({"start": edges[:-1], "stop": edges[1:], "side": np.where(side, "left", "right")})
+    session = Recording("toy", counts=counts, bin_width=0.1, trials=trials)
+    options = {"n_lags": 2, "selectors": ["infogain"], "decoders": ["knn"], "sizes": [6, 12]}
+    found = neurofs.compare(session, "side", **options).summary.by_method["infogain"]
+    assert found.in_field.mean == found.pooled.accuracy.mean == 1
+    for interval in (found.in_field, found.pooled.accuracy, found.pooled.balanced_accuracy):
+        assert interval.low == pytest.approx(0.832, abs=0.001), "of 20 trials without a mistake"
+        assert interval.high == 1
 
 
 @pytest.mark.parametrize("folds", ["permuted", "shuffled"])

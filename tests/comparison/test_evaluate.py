@@ -9,11 +9,12 @@ import pytest
 from sklearn_protocol import predict_knn, predict_ridge, rank_by_correlation, split
 
 import neurofs
+from neurofs.comparison import evaluate
 from neurofs.comparison.evaluate import HOLDOUTS, run_task
 from neurofs.comparison.problem import KERNEL, RESULT_ROOMS, SPARSE, Problem, Task, list_tasks, task_key
 from neurofs.decoders import DECODERS
 from neurofs.decoders.base import Decoder
-from neurofs.features.holdouts import hold_out
+from neurofs.features.holdouts import hold_out, pick_evenly
 from neurofs.features.splits import overlap_audit
 from neurofs.features.tensor import build_tensor
 from neurofs.ground.config import CompareOptions, RunOptions
@@ -65,6 +66,23 @@ def test_curve_and_choice_equal_scikit_learn(output):
     assert len([row for row in found.rows if row["chosen"]]) == 1
 
 
+@pytest.mark.parametrize("selector", ["corrcoef", "rgs", "all"])
+def test_curves_of_long_test_parts_show_an_even_selection(selector, monkeypatch):
+    problem = make_problem(n_neighbors=7, beta=0.5, sizes=(1, 4, 9, 24), decoders=("knn",))
+    task, n_judged = Task(selector, 0, 0, 2), 15
+    monkeypatch.setattr(evaluate, "JUDGED", n_judged)
+    found = run_task(problem, task)
+    test = problem.folds[2].test
+    few = test[pick_evenly(len(test), n_judged)]
+    assert {row["n_test"] for row in found.rows if not row["chosen"]} == {n_judged}
+    assert {row["n_test"] for row in found.rows if row["chosen"]} == {len(test)}
+    assert found.predicted[selector].shape == (len(test),)
+    chosen = next(row for row in found.rows if row["chosen"])
+    same = [row for row in found.rows if (row["n"], row["weighted"]) == (chosen["n"], chosen["weighted"])]
+    truth, predicted = problem.targets[few, 0], found.predicted[selector][pick_evenly(len(test), n_judged)]
+    assert same[0]["mse"] == pytest.approx(np.mean((truth - predicted) ** 2), rel=1e-4)
+
+
 def test_n_is_chosen_by_the_inner_hold_outs_alone():
     sizes = (1, 4, 9, 24)
     problem = without_ties(make_problem(n_neighbors=7, beta=0.5, sizes=sizes, decoders=("knn",)))
@@ -98,7 +116,13 @@ def test_ridge_equals_scikit_learn_with_the_strength_that_the_hold_outs_prefer()
 def test_real_recordings_with_what_inspect_suggests_equal_scikit_learn(shared_data, name):
     suggested = inspect_file(shared_data / name)["decode"]["options"]
     options = RunOptions(
-        file=str(shared_data / name), **suggested, n_neighbors=25, beta=0.5, decoders=("knn",), sizes=(100, 150)
+        file=str(shared_data / name),
+        **suggested,
+        n_neighbors=25,
+        beta=0.5,
+        decoders=("knn",),
+        sizes=(100, 150),
+        effort="full",
     )
     problem = prepare(options).problem
     assert all(fold.n_overlaps == 0 for fold in problem.folds)
@@ -131,7 +155,7 @@ def with_other_test_targets(problem, task):
 
 def assert_same_arrays(one, other):
     """Compare all that two results hold beside their rows and times."""
-    for name in vars(one).keys() - {"rows", "seconds"}:
+    for name in vars(one).keys() - {"rows", "seconds", "latency"}:
         np.testing.assert_equal(getattr(one, name), getattr(other, name), err_msg=name)
 
 

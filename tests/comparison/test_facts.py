@@ -30,6 +30,16 @@ def test_what_is_serious_is_repeated_before_the_work(tmp_path):
     assert facts.warnings[0] == facts.serious[0], "serious ones come first, and are among all warnings"
 
 
+def test_classes_that_a_training_part_does_not_have_are_said(tmp_path):
+    prepared = prepare_trap("sorted-by-condition", tmp_path, target="direction")
+    labels, halves = prepared.problem.targets[:, 0], prepared.problem.folds
+    share = np.mean([label not in labels[half.train] for half in halves for label in labels[half.test]])
+    facts = describe_facts(prepared.recording, prepared.tensor, prepared.problem)
+    said = f"{100 * share:.0f} % of test samples are of a class that their training part does not have"
+    assert share > 0.5
+    assert any(text.startswith(said) for text in facts.warnings), facts.warnings
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [
@@ -54,12 +64,24 @@ def test_a_channel_that_copies_a_derived_target_is_named(tmp_path):
     assert any("channel '3' follows the target" in text for text in facts.serious)
 
 
+@pytest.mark.parametrize("repeated", [False, True])
+def test_stretches_that_are_in_the_file_twice_are_named(repeated, tmp_path):
+    rng = np.random.default_rng(0)
+    counts, lick = rng.poisson(1.0, (1300, 8)), rng.normal(size=1300)
+    if repeated:
+        counts[700:800], lick[700:800] = counts[200:300], lick[200:300]
+    path = npz(counts=counts, velocity=None, lick=lick)(tmp_path)
+    prepared = prepare(RunOptions(file=str(path), target="lick", bin_width=0.05, **QUICK))
+    facts = describe_facts(prepared.recording, prepared.tensor, prepared.problem)
+    assert any(text.startswith("100 bins are copies of others") for text in facts.serious) == repeated
+
+
 def test_the_report_shows_it_in_its_verdict():
     summary = make_comparison().summary
     session = summary.session.model_copy(update={"serious": ["sorted"], "warnings": ["sorted", "short"]})
     verdict = judge(summary.model_copy(update={"session": session}))
     shown = [(v["kind"], v["title"], v["text"]) for v in verdict][-2:]
-    assert shown == [("fail", "Probably wrong.", "sorted"), ("warn", "Warning.", "short")]
+    assert shown == [("fail", "Probably wrong.", "Sorted."), ("warn", "Warning.", "Short.")]
 
 
 def test_fit_says_it_too(tmp_path):

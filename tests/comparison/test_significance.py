@@ -120,6 +120,19 @@ def test_exact_copies_are_tuned_and_add_nothing():
     assert not found.adds.found[[0, 3]].any()
 
 
+def test_where_none_is_tuned_none_adds(monkeypatch):
+    rng = np.random.default_rng(0)
+    samples = Samples.from_counts(rng.poisson(1.0, (300, 4)).astype(np.float32), 2)
+    shifts = significance.plan_shifts(np.zeros(299, int), False, np.zeros((299, 1)), 20, 0)
+    q = np.array([0.01, 0.2, 0.5, 0.02])
+    monkeypatch.setattr(significance, "ask_adds", lambda *_: significance.Answer(q, q, q, shifts))
+    for of_tuned, expected in ((0.3, [0.3, 0.3, 0.5, 0.3]), (0.015, [0.015, 0.2, 0.5, 0.02])):
+        tuned = significance.Answer(q, q, np.array([1.0, of_tuned, 1.0, 1.0]), shifts)
+        monkeypatch.setattr(significance, "ask_tuned", lambda *_, tuned=tuned: tuned)
+        found = find_channels(samples, rng.normal(size=(299, 1)), np.zeros(299, int))
+        assert found.adds.q.tolist() == expected
+
+
 def test_too_many_channels_for_so_few_rows():
     samples = Samples.from_counts(np.random.default_rng(0).poisson(1.0, (100, 40)).astype(np.float32), 2)
     targets = np.random.default_rng(1).normal(size=(99, 1))

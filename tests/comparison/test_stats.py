@@ -47,6 +47,22 @@ def test_skewed_scores_of_folds_are_covered_more_often():
     assert log > 0.92
 
 
+@pytest.mark.parametrize("share", [0.5, 0.97, 1.0])
+def test_the_interval_of_an_accuracy_holds_what_few_trials_leave_open(share):
+    """Five folds of six trials each, independent: the interval of folds alone is too narrow near 1, and none at 1."""
+    rng = np.random.default_rng(0)
+    folds = (rng.random((2000, 5, 6)) < share).mean(axis=2)
+    found = [stats.widen_share(stats.estimate(one, 0.25, 0.0, 1.0), 30) for one in folds]
+    assert np.mean([one.low <= share <= one.high for one in found]) >= 0.95
+    assert all(one.low < one.high for one in found)
+
+
+def test_a_share_of_integer_counts_has_the_interval_of_clopper_and_pearson():
+    found = stats.widen_share(Estimate(mean=0.2, low=0.2, high=0.2), 20)
+    exact = scipy_stats.binomtest(4, 20).proportion_ci(method="exact")
+    assert (found.low, found.high) == pytest.approx((exact.low, exact.high))
+
+
 def test_estimate_leaves_out_what_is_not_defined():
     assert stats.estimate([np.nan, 0.5, 0.7], 0.2).mean == pytest.approx(0.6)
     assert stats.estimate([np.nan], 0.2) == Estimate()

@@ -5,7 +5,7 @@ import pytest
 
 import neurofs
 from neurofs.comparison.other_day import score_session
-from neurofs.decoders.adaptation import agree, correlate, find_adaptation, remember, sum_windows
+from neurofs.decoders.adaptation import agree, correlate, find_adaptation, find_errors, remember, sum_windows
 from neurofs.recordings.choose import choose_part
 from neurofs.recordings.simulate_days import STILL, Drift, simulate_days
 
@@ -21,6 +21,10 @@ def make_counts(seed, n=3000):
 VALID = np.arange(3000) >= 9
 
 
+def counts_of(counts):
+    return counts[VALID].astype(float)
+
+
 def adapt(counts, changed):
     memory, seen = remember(counts, VALID, 10), counts[VALID].astype(float)
     return find_adaptation(seen.mean(axis=0), seen.std(axis=0), memory, changed, VALID, 10)
@@ -33,13 +37,50 @@ def test_the_same_day_is_left_as_it_is():
 
 
 def test_rate_and_spread_are_matched():
+    """Where most channels have changed by far more than chance, nearly all of the change is taken back."""
+    counts, later = make_counts(0), 2 * make_counts(1) + 1
+    found = adapt(counts, later)
+    corrected, moved = found(later)[VALID], later[VALID].mean(axis=0) - counts[VALID].mean(axis=0)
+    assert (np.abs(corrected.mean(axis=0) - counts[VALID].mean(axis=0)) < 0.2 * moved).all()
+    np.testing.assert_allclose(corrected.std(axis=0), counts[VALID].std(axis=0), rtol=0.2)
+    assert (found.trust == 1).all()
+
+
+def test_a_change_by_chance_is_left_alone():
+    counts, later = make_counts(0), make_counts(1)
+    found = adapt(counts, later)
+    raw, left = (values[VALID].mean(axis=0) - counts[VALID].mean(axis=0) for values in (later, found(later)))
+    assert np.abs(raw).max() > 0.05
+    assert (np.abs(left) > 0.6 * np.abs(raw)).all()  # matching all of it would leave nothing
+
+
+def test_one_channel_that_clearly_changed_is_corrected_alone():
     counts, later = make_counts(0), make_counts(1)
     later[:, 3] = 2 * later[:, 3] + 1
-    found = adapt(counts, later)
-    corrected = found(later)[VALID]
-    np.testing.assert_allclose(corrected.mean(axis=0), counts[VALID].mean(axis=0), atol=1e-3)
-    np.testing.assert_allclose(corrected.std(axis=0), counts[VALID].std(axis=0), rtol=1e-3)
-    assert (found.trust == 1).all()
+    corrected = adapt(counts, later)(later)[VALID]
+    assert abs(corrected[:, 3].mean() - counts[VALID, 3].mean()) < 0.2 * (later[VALID, 3] - counts[VALID, 3]).mean()
+    np.testing.assert_allclose(corrected[:, 3].std(), counts[VALID, 3].std(), rtol=0.25)
+
+
+def test_changes_are_kept_as_the_formula_says():
+    mean, sd = counts_of(make_counts(0)).mean(axis=0), counts_of(make_counts(0)).std(axis=0)
+    memory, now = remember(make_counts(0), VALID, 10), counts_of(make_counts(1))
+    z2 = (now.mean(axis=0) - mean) ** 2 / (memory.mean_error**2 + find_errors(now)[0] ** 2)
+    t = max(0.0, np.mean(np.minimum(z2, 9)) - 1.5)
+    kept = np.maximum(t / (t + 1.5), 1 - 16 / np.maximum(z2, 16))
+    found = find_adaptation(mean, sd, memory, make_counts(1), VALID, 10)
+    assert found.drift == pytest.approx(t / (t + 1.5))
+    expected = mean + found.gain * (now.mean(axis=0) - mean - kept * (now.mean(axis=0) - mean))
+    np.testing.assert_allclose(found.offset + found.gain * now.mean(axis=0), expected)
+
+
+def test_errors_are_those_of_many_days():
+    """Standard errors of a day are, on average, how far means and spreads of such days lie apart."""
+    days = [counts_of(make_counts(seed)) for seed in range(40)]
+    apart = [np.std([day.mean(axis=0) for day in days], axis=0), np.std([np.log(d.std(axis=0)) for d in days], axis=0)]
+    told = np.mean([find_errors(day) for day in days], axis=0)
+    assert (told > 0.6 * np.array(apart)).all()
+    assert (told < 1.5 * np.array(apart)).all()
 
 
 def test_lost_and_changed_channels_are_not_trusted():

@@ -6,16 +6,18 @@ from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR as SklearnSVR
 
-from neurofs.decoders import DECODERS, kernel_ridge, nearest
+from neurofs.decoders import DECODERS, kernel_ridge, linear, nearest
 from neurofs.decoders.base import best_by_turns, best_of_all
 from neurofs.decoders.kernel_ridge import KernelRidgeMetric
 from neurofs.decoders.libraries import SVR, GradientBoosting
 from neurofs.decoders.linear import Ridge, WienerCascade
 from neurofs.decoders.nearest import LocalLinear, SoftKNN
-from neurofs.decoders.preferred import MetricAverage
+from neurofs.decoders.preferred import MetricAverage, PreferredDecoder
+from neurofs.decoders.window_ridge import Windows
 from neurofs.features.holdouts import Holdout, hold_out, pick_evenly
 from neurofs.features.samples import Samples
 from neurofs.features.splits import overlap_audit
+from neurofs.metric import tables
 
 FAST = {
     "gradient-boosting": {"max_trees": 20, "library": "sklearn"},
@@ -233,6 +235,52 @@ def test_average_is_the_mean_of_its_members(session):
     expected = np.mean([d.predict(samples[205:]) for d in members], axis=0)
     average = MetricAverage().fit(samples[:200], y[:200])
     np.testing.assert_allclose(average.predict(samples[205:]), expected)
+
+
+def test_decoders_of_one_metric_share_their_tables(session, monkeypatch):
+    samples, y = session
+    alone = [d().fit(samples[:200], y[:200]).predict(samples[205:]) for d in (LocalLinear, KernelRidgeMetric)]
+    made = []
+    plain = tables.pairwise_distances
+    monkeypatch.setattr(tables, "pairwise_distances", lambda *rows, **rest: made.append(1) or plain(*rows, **rest))
+    auto = PreferredDecoder().fit(samples[:200], y[:200])
+    assert len(made) == 6  # of all rows, and of those without each of five hold-outs
+    average = MetricAverage().fit(samples[:200], y[:200])
+    for name, expected in zip(("local-linear", "kernel-ridge"), alone, strict=True):
+        decoder, part = average.parts_[0].model[name]
+        found = decoder._predict_part(part, samples[205:]) * average.scale_ + average.mean_
+        np.testing.assert_array_equal(found, expected)
+    assert auto.preferred_[0] in ("knn", "local-linear", "kernel-ridge", "average")
+
+
+@pytest.mark.parametrize("weights", [None, "some"])
+@pytest.mark.parametrize("ridge", [1e-4, 0.1, 10.0])
+def test_ridge_of_many_features_is_the_ridge(session, monkeypatch, weights, ridge):
+    samples, y = session
+    rows = np.random.default_rng(0).permutation(200)  # in any order
+    if weights:
+        weights = np.random.default_rng(1).random(samples.n_features) * (np.arange(samples.n_features) % 4 > 0)
+    exact = Ridge(ridge=ridge).fit(samples[rows], y[rows], feature_weights=weights)
+    monkeypatch.setattr(linear, "MANY", 1)
+    monkeypatch.setattr(linear, "NUMBERS", 100)
+    monkeypatch.setattr(linear, "_normal_equations", None)
+    found = Ridge(ridge=ridge).fit(samples[rows], y[rows], feature_weights=weights)
+    np.testing.assert_allclose(found.predict(samples), exact.predict(samples), atol=2e-3)
+    assert found.score(samples[205:], y[205:]) == pytest.approx(exact.score(samples[205:], y[205:]), abs=1e-4)
+
+
+def test_ridge_of_many_features_makes_the_same_choice(session, monkeypatch):
+    samples, y = session
+    exact = Ridge().fit(samples[:200], y[:200]).parts_[0].chosen
+    monkeypatch.setattr(linear, "MANY", 1)
+    assert Ridge().fit(samples[:200], y[:200]).parts_[0].chosen == exact
+
+
+def test_windows_that_repeat_or_begin_within_a_bin_are_unfolded(session):
+    samples = session[0]
+    assert Windows.fit(samples[[3, 1, 7]])
+    assert not Windows.fit(samples[[3, 1, 3]])
+    assert not Windows.fit(Samples(samples.flat, [0, 6, 13], samples.n_features, n_channels=6))
 
 
 def test_ridge_equals_scikit_learn(cloud):

@@ -1,7 +1,7 @@
-"""500 damaged or hostile model folders: each is refused in one line, or decodes; nothing else happens.
+"""550 damaged or hostile model folders: each is refused in one line, or decodes; nothing else happens.
 
-Half of them are damaged: nobody who has lost a bit makes the checksums right again. In the other half, somebody has:
-then a change may be no harm, such as another number among coefficients, and the model must decode.
+250 are damaged: nobody who has lost a bit makes the checksums right again. In 250 others, somebody has: then a change
+may be no harm, such as another number among coefficients, and the model must decode. 50 are made to do harm.
 """
 
 import hashlib
@@ -17,12 +17,12 @@ from click.testing import CliRunner
 import neurofs
 from neurofs.commands.main import main
 from neurofs.decoders.model_folder import find_seal, read_model
-from neurofs.ground.errors import InputError, NeurofsError
+from neurofs.ground.errors import InputError
 from neurofs.recordings.simulate import simulate_session
 
 NAMES = ("ridge", "wiener-cascade", "kalman", "knn", "local-linear", "kernel-ridge", "svr", "gradient-boosting", "mlp",
          "svm", "naive-bayes", "lvq", "kernel-rgs", "average")  # fmt: skip
-DAMAGES, HOSTILES = 250, 250
+DAMAGES, HOSTILES, MALICIOUS = 250, 250, 50
 VALUES = (None, True, -1, 0, 10**9, 2**70, 1e300, -1e300, "x", "../../etc/passwd", "/dev/zero", "\x1b[2J", [], {}, [[]],
           {"array": "../model"}, {"array": "nothing"}, {"tuple": []}, {"dict": {}}, [1] * 20)  # fmt: skip
 
@@ -124,42 +124,71 @@ def be_hostile(folder, rng):
         path.write_bytes(content)
         digest = hashlib.sha256(content).hexdigest()
         head["arrays"][name] = {"dtype": str(array.dtype), "shape": list(array.shape), "sha256": digest}
-    head["seal"] = find_seal(head)  # as somebody would who wants it to be believed
+    write_sealed(folder, head)
+
+
+def be_malicious(folder, rng):
+    """Do what no accident does: names that lead elsewhere, deep nesting, names given twice, arrays of nothing."""
+    head = json.loads((folder / "model.json").read_text())
+    names, kind = sorted(head["arrays"]), int(rng.integers(6))
+    name = names[rng.integers(len(names))]
+    if kind == 0:  # an array that lies elsewhere
+        place = ["../model", "../../secret", "/etc/passwd", "a/../../b", "..", "a\\..\\b", "\x00"][rng.integers(7)]
+        head["arrays"] = {place if key == name else key: value for key, value in head["arrays"].items()}
+    elif kind == 1:  # deeper than any state, or than Python goes
+        deep = []
+        for _ in range(int(rng.choice([30, 200, 900]))):
+            deep = [deep] if rng.random() < 0.5 else {"a": deep}
+        head["decoders"][0]["state"] = {"parts_": deep}
+    elif kind == 2:  # a size that no memory holds, or none at all
+        head["arrays"][name]["shape"] = [[2**52], [2**40, 2**40], [0], [], [-1], [1] * 40][rng.integers(6)]
+    elif kind == 3:
+        head["decoders"][0]["decoder"] = ["../ridge", "os.system", "random", "", "x" * 9999][rng.integers(5)]
+    elif kind == 4:
+        head["outputs"] = head["outputs"] * int(rng.integers(2, 2000))
+    else:
+        text = json.dumps(head)  # the seal is that of the last value, the eye sees the first
+        (folder / "model.json").write_text('{"method": "kalman", ' + text[1:])
+        return
+    write_sealed(folder, head)
+
+
+def write_sealed(folder, head):
+    """Write the head as somebody would who wants it to be believed."""
+    head["seal"] = find_seal(head)
     (folder / "model.json").write_text(json.dumps(head))
 
 
-def try_folder(folder, day):
-    """Return the one line with which a model is refused, or None if it decodes."""
-    try:
-        read_model(folder).predict(day, missing="zero")
-    except NeurofsError as error:
-        line = str(error)
-        assert "\n" not in line
-        assert "\x1b" not in line
-        assert len(line) < 1500
-        return line
-    return None
+def try_folder(folder, day, monkeypatch):
+    """Return the one line with which neurofs predict refuses a model, or None if it decodes."""
+    monkeypatch.setattr("neurofs.recordings.readers.load", lambda path, options: day)
+    found = CliRunner().invoke(main, ["predict", str(folder), "day.nwb", "--missing", "zero"])
+    if found.exit_code == 0:
+        return None
+    (line,) = found.stderr.splitlines()
+    assert (found.exit_code, found.stdout, type(found.exception)) == (2, "", SystemExit)
+    assert line.isprintable()
+    assert len(line) < 1500
+    return line
 
 
-def test_500_damaged_or_hostile_models(sound, day, tmp_path):
+def test_550_damaged_or_hostile_models(sound, day, tmp_path, monkeypatch):
     shown = []
-    for seed in range(DAMAGES + HOSTILES):
+    for seed in range(DAMAGES + HOSTILES + MALICIOUS):
         rng = np.random.default_rng(seed)
         folder = tmp_path / "model"
         shutil.copytree(sound[seed % len(sound)], folder)
-        (damage if seed < DAMAGES else be_hostile)(folder, rng)
-        line = try_folder(folder, day)
+        (damage if seed < DAMAGES else be_hostile if seed < DAMAGES + HOSTILES else be_malicious)(folder, rng)
+        line = try_folder(folder, day, monkeypatch)
         if line is None and seed < DAMAGES:  # a space among others
             heads = [json.loads((place / "model.json").read_text()) for place in (folder, sound[seed % len(sound)])]
             assert heads[0] == heads[1], f"seed {seed}: damage went unseen"
+        assert line or seed < DAMAGES + HOSTILES, f"seed {seed}: malice went unseen"
         shown.append(line)
-        if seed % 50 == 0 and line is not None:
-            found = CliRunner().invoke(main, ["predict", str(folder), "day.nwb"])
-            assert (found.exit_code, len(found.output.splitlines())) == (2, 1)
-            assert not isinstance(found.exception, Exception) or isinstance(found.exception, SystemExit)
         shutil.rmtree(folder)
+        assert not list(tmp_path.iterdir())
     refused = [line for line in shown if line]
-    assert len(refused) > 450
+    assert len(refused) > 500
     assert all("expected" in line or "cannot decode" in line or "the model" in line for line in refused)
 
 

@@ -169,7 +169,7 @@ def test_a_model_solves_its_equations():
     samples, y = windows(120)
     Y = standardize(y[:, None])
     metric = learn_metric(samples, Y, None, np.random.default_rng(0), mixed=False, n_directions=2, n_steps=5)
-    model = KernelModel(metric, 0.3, samples).fit(samples, Y, keep_factor=True)
+    model = KernelModel(metric, 0.3, samples).fit(samples, Y)
     Z = metric.transform(samples).astype(np.float64)
     distances = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
     K = 1 / (1 + distances) + metric.linear * Z @ Z.T + 1
@@ -185,7 +185,7 @@ def test_landmarks_solve_their_equations():
     samples, y = windows(300)
     Y = standardize(y[:, None])
     metric = learn_metric(samples, Y, None, np.random.default_rng(0), n_steps=5)
-    model = KernelModel(metric, 0.3, samples[:80]).fit(samples, Y, keep_factor=True)
+    model = KernelModel(metric, 0.3, samples[:80]).fit(samples, Y)
     Z = metric.transform(samples).astype(np.float64)
     distances = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
     K = 1 / (1 + distances) + metric.linear * Z @ Z.T + 1
@@ -204,7 +204,7 @@ def test_hardly_any_ridge_is_no_harm(n_model):
     X[200:] = X[:200]  # K is singular
     samples, Y = Samples.from_array(X), np.sin(X[:, :1])
     metric = learn_metric(samples, Y, None, np.random.default_rng(0), n_steps=5)
-    model = KernelModel(metric, 1e-12, samples[np.arange(400 - n_model, 400)]).fit(samples, Y, keep_factor=True)
+    model = KernelModel(metric, 1e-12, samples[np.arange(400 - n_model, 400)]).fit(samples, Y)
     mean, std = model.predict_std(samples)
     np.testing.assert_allclose(mean, Y, atol=0.02)
     assert np.isfinite(std).all()

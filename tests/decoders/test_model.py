@@ -10,6 +10,7 @@ import xarray as xr
 
 import neurofs
 from neurofs.comparison.evaluate import fit_method, run_task, take_all
+from neurofs.comparison.names import name_alone
 from neurofs.comparison.problem import Task, list_tasks
 from neurofs.decoders import DECODERS
 from neurofs.decoders.model_folder import read_model
@@ -73,18 +74,35 @@ def test_no_file_of_a_model_is_a_pickle(models, tmp_path):
 FOLD_OPTIONS = {"target": "hand_velocity", "n_lags": 3, "n_splits": 3, "selectors": ("rgs", "corrcoef")}
 
 
-def test_a_method_fitted_to_a_fold_predicts_what_decode_wrote(days):
-    decoders = ("auto", "ridge", "kernel-rgs")
-    problem = prepare(RunOptions(**FOLD_OPTIONS, decoders=decoders), days[0]).problem
-    fold = problem.folds[1]
+def check_fold(problem):
+    """Compare what decode writes for a fold with what methods fitted to the same rows predict; return their names."""
+    fold, seen = problem.folds[1], set()
     for task in [t for t in list_tasks(problem) if t.fold == 1 and t.method not in ("random", "all")]:
         for method, wrote in run_task(problem, task).predicted.items():
             decoder = fit_method(problem, method, task, take_all(problem, task)[fold.train])
             found = decoder.predict(problem.samples[fold.test])
+            found = found.argmax(axis=1) if problem.classes else found
             if method == task.method and task.output >= 0:  # soft kNN of a curve adds up distances in another order
                 np.testing.assert_allclose(found, wrote, rtol=1e-4, atol=1e-4)
             else:
-                assert np.array_equal(found.astype(np.float32), wrote), method
+                assert np.array_equal(found.astype(np.float32).reshape(wrote.shape), wrote), method
+            seen.add(method)
+    return seen
+
+
+def test_a_method_fitted_to_a_fold_predicts_what_decode_wrote(days):
+    options = RunOptions(**FOLD_OPTIONS, decoders=("auto", "ridge", "kernel-rgs"))
+    assert check_fold(prepare(options, days[0]).problem) >= {"rgs", "rgs + auto", "kernel-rgs-decoder", "kalman"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("target", "other"), [("hand_velocity:x", "classes"), ("direction", "continuous")])
+def test_every_decoder_predicts_what_decode_wrote_for_a_fold(days, target, other):
+    names = [name for name, kind in DECODERS.own.items() if kind.target != other]
+    options = RunOptions(target=target, n_lags=2, n_splits=3, selectors=("corrcoef",), decoders=tuple(names))
+    seen = check_fold(prepare(options, days[0]).problem)
+    for name in names:
+        assert seen & {name_alone(name), f"corrcoef + {name}", "corrcoef" if name == "knn" else name}, name
 
 
 @pytest.mark.slow
@@ -92,6 +110,11 @@ def test_a_run_gives_its_best_method_with_its_scores(days, tmp_path):
     neurofs.write(days[0], tmp_path / "day1.nwb")
     options = RunOptions(file=str(tmp_path / "day1.nwb"), **FOLD_OPTIONS)
     comparison = decode(options, tmp_path / "run")
+    latency = comparison.summary.provenance.latency
+    assert set(latency) == {found.method for found in comparison.summary.methods}
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert f"ridge {latency['ridge']:.2g} ms" in page
+    assert "neurofs fit . --out model" in page
     model = fit_run(tmp_path / "run")
     best = next(m for m in comparison.summary.methods if m.selector != "random")
     assert model.head.method == best.method

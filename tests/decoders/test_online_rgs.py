@@ -110,3 +110,24 @@ def test_the_interface_of_falcon(falcon_model):
     assert not np.array_equal(found[1], whole[0, 1])
     decoder.observe(counts[1])
     np.testing.assert_array_equal(decoder.predict(counts[2])[0], whole[2, 0])
+
+
+def test_the_last_batch_of_falcon_may_be_smaller(falcon_model):
+    counts = np.random.default_rng(0).poisson(0.2, size=(9, 2, 8)).astype(float)
+    pair, alone = FalconDecoder(falcon_model, batch_size=2), FalconDecoder(falcon_model)
+    for bins in counts:
+        pair.predict(bins)
+    for decoder in (pair, alone):  # one session is left
+        decoder.reset(["last"])
+    expected = [alone.predict(bins[:1]) for bins in counts]
+    np.testing.assert_array_equal([pair.predict(bins[:1]) for bins in counts], expected)
+    pair.on_done(np.array([1]))
+    np.testing.assert_array_equal(pair.predict(counts[0, :1]), expected[0])
+    with pytest.raises(ValueError, match="at most 2 sessions side by side; found 3"):
+        pair.predict(np.ones((3, 8)))
+
+
+def test_the_interface_is_that_of_the_package():
+    interface = pytest.importorskip("falcon_challenge.interface", reason="needs falcon-challenge, which needs torch")
+    for name, arguments in INTERFACE.items():
+        assert list(inspect.signature(getattr(interface.BCIDecoder, name)).parameters)[1:] == arguments

@@ -82,17 +82,23 @@ def test_planted_features(tmp_path):
 
 
 def test_validity_counts_false_alarms_coverage_and_equal_methods(tmp_path):
-    table = validity.run(1, scenarios=["white", "few trials", "one output"])
-    assert len(table) == 3 * 2 * 2 * 3, "scenarios, kinds, numbers of repeats, methods"
+    table = validity.run(1, scenarios=["white", "one output", "few trials of a class"])
+    assert len(table) == 2 * 2 * (3 + 3 + 2), "kinds, numbers of repeats, methods of each scenario"
     assert draws("validity", table, tmp_path)
     one = table[table["informed"] & (table["scenario"] == "white")]
-    assert (one["r2_low"] <= one["r2"]).all()
+    assert (one["score_low"] <= one["score"]).all()
     assert one["beyond"].all()
     assert not table[~table["informed"]]["beyond"].any()
+    classes = table[table["informed"] & (table["scenario"] == "few trials of a class")]
+    for name in ("score", "balanced", "field"):
+        assert (classes[f"{name}_low"] < classes[f"{name}_high"]).all(), "no accuracy is certain"
+    assert classes["r"].isna().all()
+    text = "\n".join(validity.tabulate(table))
+    assert all(word in text for word in validity.INTERVALS.values())
 
 
 def test_the_claims_of_validity_can_fail():
-    names = ("r2", "x", "y", "r", "mse")
+    names = ("score", *validity.INTERVALS)
 
     def intervals(mean, low, high):
         return {f"{n}{end}": v for n in names for end, v in (("", mean), ("_low", low), ("_high", high))}
@@ -108,7 +114,7 @@ def test_the_claims_of_validity_can_fail():
     claims = list_claims("validity", pd.DataFrame(rows))
     assert [claim["published"] for claim in claims] == [None] * 6
     assert not any(claim["holds"] for claim in claims)
-    good = [row | {"p": 0.5, "beyond": False} | intervals(row["r2"], -1.0, 100.0) for row in rows]
+    good = [row | {"p": 0.5, "beyond": False} | intervals(row["score"], -1.0, 100.0) for row in rows]
     assert all(claim["holds"] for claim in list_claims("validity", pd.DataFrame(good)))
     doubted = pd.DataFrame(rows).assign(doubted=lambda table: table["seed"] % 2 == 0)
     text = "\n".join(validity.tabulate(doubted))

@@ -216,6 +216,14 @@ def test_sks_of_windows(k):
     np.testing.assert_allclose(sks_scores(samples, Y, k=k, groups=groups), expected, rtol=1e-6)
 
 
+def test_sks_judged_by_some_rows():
+    X, Y, _ = make("tied")
+    rows, banned = np.array([0, 3, 4, M - 1]), np.eye(M, dtype=bool)
+    expected = reference.sks(X, Y, 5, 0.5, True, banned, rows)
+    np.testing.assert_allclose(sks_scores(X, Y, k=5, judged=rows), expected, rtol=1e-6)
+    assert not np.allclose(expected, sks_scores(X, Y, k=5))
+
+
 def test_sks_is_the_mean_over_all_choices_among_ties():
     rng = np.random.default_rng(3)
     X, Y, banned = rng.integers(0, 3, (9, 4)).astype(float), rng.normal(size=(9, 2)), np.eye(9, dtype=bool)

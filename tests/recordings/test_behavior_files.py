@@ -12,11 +12,11 @@ from click.testing import CliRunner
 from writers import write_h5, write_mat73, write_npz, write_text
 
 from neurofs.commands.main import main
+from neurofs.comparison.given import choose_options
 from neurofs.ground.errors import InputError
 from neurofs.recordings.readers import load
 from neurofs.recordings.simulate import simulate_session
 from neurofs.recordings.writers import write
-from neurofs.running.session import choose_options
 
 TIME = np.arange(0, 20, 0.1)
 HAND = np.column_stack([np.sin(TIME), np.cos(TIME)])

@@ -11,6 +11,7 @@ from neurofs.commands.main import main
 from neurofs.ground.config import LoadOptions, RunOptions, given_options, make_options, render_toml
 from neurofs.ground.errors import UsageError
 from neurofs.pipeline import prepare
+from neurofs.recordings.checks import find_remarks
 from neurofs.recordings.choose import choose_part
 from neurofs.recordings.expressions import MAX_DEPTH, MAX_LENGTH, choose_rows
 from neurofs.recordings.readers import load
@@ -163,6 +164,17 @@ def test_time_cuts_spikes_and_trials(session):
     np.testing.assert_allclose(some.rates, [len(s) / 30 for s in some.spikes])
     assert f"10 to 40 s chosen, of 0 to {session.span[1]:g} s, with {len(whole)} of 24 trials" in some.notes
     assert part(session, from_time=-5.0).span == session.span
+
+
+@pytest.mark.parametrize(("start", "stop"), [(0.0, 10.0), (10.0, 40.0), (20.0, 33.0)])
+def test_time_cuts_behavior_so_that_clocks_are_not_suspected(session, start, stop):
+    some = part(session, from_time=start, to_time=stop)
+    for name, series in some.behavior.items():
+        whole = session.behavior[name]
+        inside = (whole.time >= start) & (whole.time < stop)
+        assert inside.sum() <= len(series.time) <= inside.sum() + 2
+        assert set(whole.time[inside]) <= set(series.time)
+    assert not any("behavior" in remark.text for remark in find_remarks(some))
 
 
 def test_time_cuts_whole_bins_of_counts():

@@ -1,6 +1,7 @@
 """What inspect tells of files that are no recordings yet."""
 
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -40,6 +41,33 @@ def test_variables_and_the_options_that_help_in_every_format(tmp_path, write, na
     assert "  --behavior X   if" in result.stdout, "as long as the counts, so that no rate is needed"
     mended = inspect(path, "--counts", "Y", "--counts-bin-width", 0.1, "--behavior", "X")
     assert mended.exit_code == 0, mended.stderr
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("backward", [False, True])
+def test_velocities_tell_the_width_of_bins_and_the_whole_command(tmp_path, turned, backward):
+    position = np.cumsum(np.random.default_rng(0).normal(size=(40, 2)), axis=0)
+    velocity = (
+        np.diff(position, axis=0, prepend=position[:1]) / 0.05 if backward else np.gradient(position, 0.05, axis=0)
+    )
+    table = np.hstack([position, velocity])
+    path = write_mat5(tmp_path / "my a.mat", Y=COUNTS.astype(np.uint8), X=table.T if turned else table)
+    result = inspect(path)
+    assert result.exit_code == 2
+    assert "  --counts Y --counts-bin-width 0.05   if" in result.stdout
+    assert "in steps of 0.05 s if units agree" in result.stdout
+    suggested = shlex.split(result.stdout.splitlines()[-1])
+    assert suggested[:3] == ["neurofs", "inspect", str(path)]
+    again = inspect(*suggested[2:])
+    assert again.exit_code == 0, again.stderr
+    assert "Decode it with" in again.stdout
+
+
+def test_what_is_no_velocity_tells_nothing_of_bins(tmp_path):
+    noise = np.random.default_rng(0).normal(size=(40, 4))
+    path = write_mat5(tmp_path / "a.mat", Y=COUNTS.astype(np.uint8), X=noise)
+    suggested = inspect(path).stdout.splitlines()[-1].strip()
+    assert suggested == f"neurofs inspect {path} --counts Y --counts-bin-width SECONDS --behavior X"
 
 
 def test_the_same_as_json(tmp_path):

@@ -161,7 +161,7 @@ CONTENT: list[Row] = [
         {},
         ("'spike_times' (spikes) and 'counts' (counts)", "--spikes", "--counts"),
     ),
-    ("nothing known", only(a=np.ones(3)), {}, ("spike times or counts", "--spikes or --counts", "The file has: a")),
+    ("nothing known", only(a=np.ones(3)), {}, ("a signal", "--spikes, --counts or --signal", "The file has: a")),
     ("hostile name", only(**{"a\x1b[31m\nb": np.ones(3)}), {}, ("The file has: a\\x1b[31m\\nb",)),
     ("same channel twice", npz(channel_names=["a", "b", "a"]), {}, ("channel 'a'", "a name used once")),
     (

@@ -194,7 +194,7 @@ FILES: list[Row] = [
     ("mat cut off", cut(mat(), 0.8), {}, ("a MATLAB file", "cut off", "bytes are missing", "sound copy")),
     ("mat compressed, cut off", cut(mat(True), 0.8), {}, ("a MATLAB file", "cut off")),
     ("mat bomb", lying_mat, {}, ("variable at byte 128", "as much data as it declares", "4,294,967,296")),
-    ("mat only text", mat_of_text, {}, ("spike times or counts", "The file has: who")),
+    ("mat only text", mat_of_text, {}, ("spike times, counts or a signal", "The file has: who")),
     ("mat unknown type", unknown_type_in_mat, {}, ("a MATLAB file", "numbers of the unknown type 0")),
     ("mat lies", lying_mat_shape, {}, ("a MATLAB file", "60 numbers where the shape needs 1,152,921")),
     ("mat sparse index", bad_sparse, {}, ("a MATLAB file", "indices")),

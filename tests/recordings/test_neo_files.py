@@ -56,6 +56,7 @@ def test_signals_events_and_epochs(monkeypatch, tmp_path):
     )
     segment.events.append(neo.Event([0.15, 0.6] * pq.s, labels=["go", "go"], name="go"))
     monkeypatch.setattr(neo_files, "_read_segments", lambda path, notes: [neo_files._load_parts(segment)])
+    monkeypatch.setattr(neo_files, "read_apart", lambda module, name, path: getattr(neo_files, name)(path))
     path = tmp_path / "a.plx"
     path.write_bytes(b"x")
     recording = load(path)

@@ -77,7 +77,10 @@ def test_counts_are_chosen_by_name_where_two_are_possible(write_file):
 
 
 def test_without_units_and_counts_one_line_says_so(write_file):
-    with pytest.raises(InputError, match=r"^a\.nwb: /units: expected a table of units; found none\. .*--counts\.$"):
+    expected = (
+        r"^a\.nwb: /units: expected a table of units; found none\. .*--counts, or --signal if it is continuous\.$"
+    )
+    with pytest.raises(InputError, match=expected):
         load(write_file([make_series("velocity", VELOCITY)]))
     fractions = make_series("binned_spikes", VELOCITY**2)
     with pytest.raises(InputError, match=r"^a\.nwb: 'binned_spikes': expected"):

@@ -221,7 +221,7 @@ def test_what_cannot_be_loaded_gives_one_line(session, tmp_path):
             "expected a DataFrame, IntervalSet, Epoch or TimeIntervals; found builtins",
         ),
         (lambda: load({"a": [0.1]}, behavior={"v": [1, 2]}), "behavior 'v': expected a Series"),
-        (lambda: load(xr.Dataset({"x": ("t", [1])})), "counts, or spike_times and spike_channel; found x"),
+        (lambda: load(xr.Dataset({"x": ("t", [1])})), "counts, a signal, or spike_times and spike_channel; found x"),
     ]
     for call, message in cases:
         with pytest.raises(InputError) as caught:

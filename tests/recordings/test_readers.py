@@ -44,9 +44,9 @@ def write_every_format(folder):
 
 
 def test_a_recording_is_checked_once_and_knows_its_source_then(tmp_path, monkeypatch):
-    checked, find_defects = [], recordings._find_defects
+    checked, find_defects = [], recordings.find_defects
     monkeypatch.setattr(
-        recordings, "_find_defects", lambda r: checked.append((r.source, r.source_hash)) or find_defects(r)
+        recordings, "find_defects", lambda r: checked.append((r.source, r.source_hash)) or find_defects(r)
     )
     for path in write_every_format(tmp_path):
         checked.clear()

@@ -23,7 +23,7 @@ BAD = {
     "no bin width": ({"counts": [[1]]}, "a bin width in seconds; found 0.0"),
     "negative counts": ({"counts": [[1, 2], [1, -2]], "bin_width": 0.1}, "channel 1, bin 1: expected a number"),
     "NaN counts": ({"counts": [[1, np.nan]], "bin_width": 0.1}, "channel 1, bin 0: expected a number"),
-    "infinite counts": ({"counts": [[np.inf]], "bin_width": 0.1}, "finite numbers; found infinity"),
+    "infinite counts": ({"counts": [[np.inf]], "bin_width": 0.1}, "at most 1e+09 in a bin; found inf"),
     "no bins": ({"counts": np.zeros((0, 3)), "bin_width": 0.1}, "at least one bin"),
     "wrong channel table": ({"spikes": [[1.0]], "channels": pd.DataFrame({"name": ["a", "b"]})}, "1 rows"),
     "names twice": ({"spikes": [[1.0]] * 2, "channels": pd.DataFrame({"name": ["a", "a"]})}, "a name used once"),

@@ -11,13 +11,13 @@ from click.testing import CliRunner
 from remote_server import serve, stop
 
 from neurofs.commands.main import main
+from neurofs.comparison.given import choose_options
 from neurofs.features.tensor import build_tensor
 from neurofs.ground.errors import InputError, UsageError
 from neurofs.pipeline import prepare
 from neurofs.recordings.readers import hash_input, load, remote
 from neurofs.recordings.simulate import simulate_session
 from neurofs.recordings.writers import write
-from neurofs.running.session import choose_options
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from signal_traps import SIGNAL_TRAPS
 from traps import COUNTS, ODD_BUT_SOUND, SOUND_FILES, TRAPS
 
 from neurofs.ground.errors import InputError
@@ -10,7 +11,7 @@ from neurofs.recordings.readers import load
 from neurofs.recordings.simulate import simulate_session
 
 
-@pytest.mark.parametrize("trap", TRAPS, ids=lambda trap: trap.name)
+@pytest.mark.parametrize("trap", [*TRAPS, *SIGNAL_TRAPS], ids=lambda trap: trap.name)
 def test_a_trap_is_seen(trap, tmp_path):
     path = trap.make(tmp_path)
     if trap.how == "refused":
@@ -67,8 +68,8 @@ def test_rates_become_the_counts_that_they_were(name, tmp_path):
             "a2929_head_direction.nwb",
             {},
             [
-                "series rx, ry, rz, x and 2 more: behavior covers 44% of the time with spikes",
-                "series sleep_ripples: behavior covers 50% of the time with spikes",
+                "series rx, ry, rz, x and 2 more: behavior covers 44 % of the time with spikes",
+                "series sleep_ripples: behavior covers 50 % of the time with spikes",
                 "series 'sleep_ripples': 230 gaps in its samples",
             ],
         ),

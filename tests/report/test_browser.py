@@ -31,7 +31,7 @@ def test_the_slider_selects_n_features_of_every_selector(demo_run, open_page):
         assert slider.get_attribute("aria-valuetext") == f"{n} of 320 features"
         selected = [float(value) for value in maps.get_attribute("data-selected").split()]
         assert selected == pytest.approx([n, n], rel=1e-3)
-        assert f"best {n}" in page.locator(".map h3").nth(1).text_content()
+        assert f"best {n};" in page.locator("canvas[data-kind=top]").first.get_attribute("aria-label")
     assert n < 320
     slider.press("Home")
     assert maps.get_attribute("data-n") == "1"
@@ -149,7 +149,11 @@ def test_traces_zoom_scroll_and_go_from_trial_to_trial(demo_run, open_page):
 
 def test_hovering_a_trace_reads_true_and_decoded_values(demo_run, open_page):
     page, found = open_page(demo_run / "report.html"), read(demo_run)
+    assert page.locator("[data-role=name]").text_content() != "decoded, correlation"
     page.locator("[data-role=method]").select_option(label="correlation")
+    assert page.locator("[data-role=name]").text_content() == "decoded, correlation"
+    caption = page.locator("#figure-traces figcaption p").first.text_content()
+    assert "by the method chosen above" in caption, "which names none, so that it holds for each"
     canvas = page.locator("[data-traces] canvas").first
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()

@@ -45,6 +45,8 @@ def test_the_headline_counts_channels_and_names_lags():
         "4 of 8 channels are tuned (false discovery rate 10 %); 2 add something that no other has; "
         "most informative lags 0 to 100 ms. Most strongly tuned: c0, c2, c4, c6."
     ]
+    assert "most informative lags 0 to 100 ms" in next(tell_channels(tests, (0.0, 0.2)))
+    assert "their most informative lags are spread over all of 0 to 100 ms." in next(tell_channels(tests, (0.0, 0.1)))
     first = [c.model_copy(update={"tuned": i == 0}) for i, c in enumerate(tests.channels)]
     one = tests.model_copy(update={"channels": first, "n_tuned": 1, "n_adds": 1, "lag_range": (0.1, 0.1)})
     assert next(tell_channels(one)) == (
@@ -84,7 +86,7 @@ def test_methods_say_what_was_tested_in_this_run():
 
 def test_captions_say_how_channels_are_marked():
     comparison = make_comparison()
-    assert "Blue marks" in draw_weight_maps(comparison).caption.text
+    assert "Blue: tuned; vermilion: it adds something; others are faded." in draw_weight_maps(comparison).caption.text
     assert "vermilion" in tell_marks(comparison.summary.channels)
     assert "vermilion" not in tell_marks(comparison.summary.channels.model_copy(update={"n_adds": None}))
     assert "all are faded" in tell_marks(find_none(comparison).summary.channels)
@@ -122,7 +124,7 @@ def test_profiles_show_tuned_channels_by_their_peak():
     image = axes.images[0].get_array()[..., 3]
     np.testing.assert_allclose(image, 0.4 * encoding / encoding.max(axis=1, keepdims=True))
     assert [row[:4] for row in picture.numbers.rows][2] == ("c2", 200.0, 0.0, 300.0)
-    assert "regressed on the outputs" in picture.caption.text
+    assert "R² of the counts on the outputs" in picture.caption.text
 
 
 def test_profiles_of_many_channels_are_those_with_most_to_tell():
@@ -159,7 +161,7 @@ def test_the_page_shows_the_tests():
     assert "200 (0 to 300)" in page
     assert "Profiles of all tuned channels" in page
     assert "beyond slow time and the course of a trial. Adds: even given all other channels." in page
-    assert "At most 10 % of either are expected to be false" in page
+    assert "Expected to be false: at most 10 % of either." in page
     assert "best lag" not in page
     blocks = render(make_comparison(trials=False))
     assert "the course of a trial" not in blocks

@@ -134,6 +134,7 @@ KINDS = {
     "an angle": make_angle,
     "kernel RGS": lambda: make_comparison(baselines=("ridge", "kernel-rgs-decoder"), sd=True),
     "1,000 channels": lambda: make_comparison(n_channels=1000, n_lags=6),
+    "no trials": lambda: make_comparison(trials=False, outputs=("speed",)),
 }
 """Pages of all kinds of runs; that of the demo, and the index, are below."""
 
@@ -146,6 +147,7 @@ def test_pages_of_every_kind_are_sound(kind, open_page, tmp_path):
         page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
         check_layout(page)
         assert find_violations(page) == []
+        assert page.evaluate("document.querySelector('#figure-best svg').getBoundingClientRect().width") > 200
     first = page.locator(".number .value").all_text_contents()
     assert ("8.5" in first) == (kind == "an angle")
 
@@ -169,16 +171,28 @@ def test_the_index_of_a_failed_batch_is_sound(open_page, tmp_path):
 
 WORDS = """() => {
   document.querySelectorAll("details").forEach((d) => d.open = true);
-  const other = "table, svg, .formula, pre:not(.prose), option, .skip, script, style";
+  const other = "td, th, svg, option, pre:not(.prose), .skip, script, style";
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   let n = 0;
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     if (node.parentElement.closest(other) || !node.parentElement.checkVisibility()) continue;
-    n += node.textContent.split(/\\s+/).filter((word) => /\\p{L}/u.test(word)).length;
+    n += node.textContent.split(/\\s+/).filter(Boolean).length;
   }
   return n;
 }"""
-"""Words of prose with all folds open: whatever is no table, drawing, formula or code."""
+"""All that stands between spaces with every fold open: words, numbers, signs and formulas of headings, sentences,
+captions, legends, buttons and the methods text. Left out are cells of tables, labels inside drawings, choices of a
+menu, and what is copied into other programs (BibTeX, run.toml, commands)."""
+
+
+def test_words_are_counted_as_they_are_seen(open_page, tmp_path):
+    path = tmp_path / "words.html"
+    path.write_text(
+        "<p>R² = 0.5, of 3</p><details><summary>more</summary><p>folded too</p></details><pre>code</pre>"
+        "<pre class=prose>in prose</pre><table><caption>a title</caption><tr><td>cell</table>"
+        "<svg><text>tick</text></svg>"
+    )
+    assert open_page(path).evaluate(WORDS) == 5 + 1 + 2 + 2 + 2
 
 
 def test_the_report_of_the_demo_is_short(demo_run, open_page):

@@ -173,8 +173,12 @@ def test_the_methods_text_follows_the_settings():
     assert "RGS (Navot et al., 2005), correlation" in text
     assert "n, k, β and whether RGS weighed distances were chosen on inner hold-outs" in text
     assert "RGS was run in a form other than the published one: k = half of the samples, at most 30; β = 0.25 " in text
-    assert "3 epochs, up to 8 samples per step (above 6,531 samples: 25,000 visits, " in text
-    assert "steps that shrink to 0); features ordered by w·√SD. " in text
+    assert "3 epochs, up to 8 samples per step; features ordered by w·√SD. " in text
+    assert "For the sake of time" not in text, "so few samples are never thinned"
+    facts = comparison.summary.session.model_copy(update={"n_samples": 7000})
+    long = write_methods(replace(comparison, summary=comparison.summary.model_copy(update={"session": facts})))
+    assert "3 epochs, up to 8 samples per step (above 6,531 samples: 25,000 visits, " in long
+    assert "steps that shrink to 0); features ordered by w·√SD. " in long
     assert "Neighbors for RGS came from other trials, without overlapping windows." in text
     assert "shifted by up to 12.0 s to both sides (200 shifts), with p = m/(N + 1) (Harris, 2020)" in text
     fixed = replace(comparison, config=RunOptions(n_neighbors=50, beta=0.5, sqrt=True, smooth=0.05))
@@ -183,6 +187,15 @@ def test_the_methods_text_follows_the_settings():
     assert "n and whether RGS weighed distances were chosen" in text
     assert "Square roots of the counts were taken and counts were smoothed" in text
     assert "an audit found 40 pairs" in write_methods(make_comparison(leaks=40))
+    summary = comparison.summary
+    folds = [fold.model_copy(update={"n_test": 1001}) for fold in summary.audit.folds]
+    long = summary.model_copy(update={"audit": summary.audit.model_copy(update={"folds": folds})})
+    text = write_methods(replace(comparison, summary=long))
+    assert "For the sake of time (normal effort), n, k and β of soft kNN were chosen on at most 1,000 samples" in text
+    assert "chosen on at most 1,000 samples of each hold-out, and its curves over n show as many" in text
+    assert "counted the errors of 2,000 samples" in text
+    full = comparison.config.model_copy(update={"effort": "full"})
+    assert "For the sake of time" not in write_methods(replace(comparison, summary=long, config=full))
     pipeline = Path(__file__).parents[2] / "pipelines" / "navot2005.toml"
     defaults = tomllib.loads(pipeline.read_text(encoding="utf-8"))["defaults"]
     published = write_methods(replace(comparison, config=RunOptions(settings=defaults["settings"])))

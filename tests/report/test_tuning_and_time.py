@@ -110,7 +110,7 @@ def test_classes_have_a_course_of_accuracy():
     axes = draw(picture)
     assert axes.get_ylabel() == "accuracy"
     assert axes.lines[0].get_ydata() == pytest.approx(np.full(20, 0.5))
-    assert "most frequent class" in picture.caption.text
+    assert [key.label for key in picture.legend][1] == "most frequent class"
 
 
 @pytest.mark.parametrize("options", [{"trials": False}, {"n_rows": 100}])

@@ -135,10 +135,10 @@ def test_a_spoiled_file_is_made_anew(undisturbed, tmp_path, name, spoil):
 
 def test_an_edited_table_is_shown_as_edited(undisturbed, tmp_path):
     run = shutil.copytree(undisturbed / "sessions" / "day1", tmp_path / "run")
-    assert "changed since the run" not in render(read_run(run))
+    assert "Changed since the run" not in render(read_run(run))
     scores = (run / "scores.csv").read_text()
     (run / "scores.csv").write_text(scores.replace(",0.", ",1.", 1))
-    assert "changed since the run, and shown as found: scores.csv." in render(read_run(run))
+    assert "Changed since the run, and shown as found: scores.csv." in render(read_run(run))
 
 
 def test_a_changed_setting_reruns_what_it_touches_and_says_so(undisturbed, tmp_path):

@@ -61,7 +61,7 @@ def test_limits_hold(join):
 
 
 def test_tasks_run_on_one_thread(join):
-    assert set(dict(join().run(jobs.read_environment, None, SINGLE_THREAD)).values()) == {"1"}
+    assert dict(join().run(jobs.read_environment, None, SINGLE_THREAD)) == SINGLE_THREAD
 
 
 @pytest.mark.parametrize("n_killed", [1, 2])
@@ -116,7 +116,7 @@ def test_a_job_does_not_inherit_the_losses_of_one_that_is_gone():
     job = Job(Shared("", PACKED), 1)
     losses[id(job)] = MAX_LOSSES
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("distributed.wait", lambda futures, return_when: None)
+        patch.setattr("distributed.wait", lambda futures, timeout, return_when: None)
         assert list(executor._collect(jobs.add, {Done(): job}, losses)) == [(job, 1)]
     assert not losses
 
@@ -133,7 +133,7 @@ def test_the_script_of_a_cluster_holds_libraries_to_one_thread(kind):
     options = ClusterOptions(kind=kind, cores=2, memory="3GB", settings=settings)
     with make_cluster(options, n_jobs=0) as cluster:
         script = cluster.job_script()
-    assert all(f"export {name}=1" in script for name in SINGLE_THREAD)
+    assert all(f"export {name}={value}" in script for name, value in SINGLE_THREAD.items())
     assert "--nthreads 2" in script
 
 

@@ -45,7 +45,7 @@ CASES = (
     Case("kalman", 5000, 96, 0.2, KALMAN),
     Case("knn", 5000, 96, 3.0, KNN),
     Case("kernel-rgs", 2000, 64, 3.0, KERNEL),
-    Case("kernel-rgs", 5000, 64, None, KERNEL),
+    Case("kernel-rgs", 5000, 64, 3.0, KERNEL),
     Case("knn", 5000, 384, 10.0, KNN),
 )
 

@@ -24,23 +24,27 @@ GAIN = 0.35
 
 @dataclass(frozen=True, eq=False)
 class Movement:
-    """A target (bins, 2), the trial of each bin or None, and the share of the trial that has passed."""
+    """A target (bins, 2), the trial of each bin or None, the share of it that has passed, and its direction."""
 
     target: np.ndarray
     trial: np.ndarray | None = None
     share: np.ndarray | None = None
+    directions: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
 class Scenario:
     """How the target moves, and what is added to the logarithm of rates, (bins, channels).
 
-    `follows` says which outputs rates follow where there is information.
+    `follows` says which outputs rates follow where there is information. What is decoded is the target itself
+    (`hand`), its `angle`, or the `direction` of the trial, a class.
     """
 
     move: Callable[[np.random.Generator], Movement]
     disturb: Callable[[np.random.Generator, Movement], np.ndarray]
     follows: tuple[bool, bool] = (True, True)
+    decoded: str = "hand"
+    gain: float = GAIN
 
     @property
     def silent(self) -> tuple[bool, bool]:
@@ -59,7 +63,7 @@ def simulate(name: str, informed: bool, seed: int) -> Recording:
     scenario, rng = SCENARIOS[name], np.random.default_rng([seed, informed, *name.encode()])
     movement = scenario.move(rng)
     known = np.array(scenario.follows) if informed or scenario.follows != (True, True) else np.zeros(2)
-    drive = GAIN * (movement.target * known) @ _directions(scenario.follows)
+    drive = scenario.gain * (movement.target * known) @ _directions(scenario.follows)
     counts = rng.poisson(BASE * np.exp(np.clip(drive + scenario.disturb(rng, movement), -4, 2)))
     return _record(name, counts, movement)
 
@@ -72,11 +76,16 @@ def _directions(follows: tuple[bool, bool]) -> np.ndarray:
 
 def _record(name: str, counts: np.ndarray, movement: Movement) -> Recording:
     time = (np.arange(len(counts)) + 0.5) * BIN_WIDTH
-    behavior = {"hand": Series("hand", time, movement.target, ("x", "y"))}
+    x, y = movement.target.T
+    behavior = {
+        "hand": Series("hand", time, movement.target, ("x", "y")),
+        "angle": Series("angle", time, np.arctan2(y, x)[:, None], circular=True),
+    }
     trials = None
     if movement.trial is not None:
         edges = np.flatnonzero(np.diff(movement.trial, prepend=-1, append=-1)) * BIN_WIDTH
         trials = pd.DataFrame({"start": edges[:-1].round(6), "stop": edges[1:].round(6)})
+        trials["direction"] = [f"{45 * direction}°" for direction in np.asarray(movement.directions)]
     return Recording(name, counts=counts.astype(np.float32), bin_width=BIN_WIDTH, behavior=behavior, trials=trials)
 
 
@@ -144,9 +153,15 @@ def _reach(n_trials: int, order: str = "random") -> Callable[[np.random.Generato
     def move(rng: np.random.Generator) -> Movement:
         directions = rng.permutation(np.arange(n_trials) % 8)
         directions = {"random": directions, "sorted": np.sort(directions), "one": np.ones_like(directions)}[order]
-        return Movement(*reach(rng, directions))
+        return Movement(*reach(rng, directions), directions)
 
     return move
+
+
+def _turn(rng: np.random.Generator) -> Movement:
+    """Return a direction that wanders around the circle."""
+    angle = np.cumsum(rng.normal(0, 0.2, N_BINS))
+    return Movement(np.column_stack([np.cos(angle), np.sin(angle)]))
 
 
 def _wander(seconds: float) -> Callable[[np.random.Generator], Movement]:
@@ -166,4 +181,8 @@ SCENARIOS: dict[str, Scenario] = {
     "rest": Scenario(lambda rng: Movement(rest(rng)), _drifting(20.0)),
     "one output": Scenario(_wander(2.0), _drifting(20.0), (True, False)),
     "drift near the cutoff": Scenario(_wander(5.0), _swinging),
+    "angle": Scenario(_turn, _drifting(20.0), decoded="angle"),
+    "classes": Scenario(_reach(96), _drifting(20.0), decoded="direction"),
+    "few trials of a class": Scenario(_reach(32), _drifting(20.0), decoded="direction", gain=1.5),
+    "sorted classes": Scenario(_reach(96, "sorted"), _drifting(20.0), decoded="direction"),
 }

@@ -32,10 +32,12 @@ def check_channels(r: Recording) -> Iterator[Remark]:
     """Yield what says that channels are not different neurons that were observed throughout."""
     if r.duration < 60:
         yield Remark(f"only {r.duration:.1f} s observed: expect wide intervals")
-    yield from _check_rates(r)
-    same = find_duplicates(r)
+    same, what = find_duplicates(r), "signal" if r.is_signal else "spikes"
     for names in same[:5]:
-        yield Remark(f"channels {listed(names, 8)} have the same spikes: leave all but one out (--exclude-channels)")
+        yield Remark(f"channels {listed(names, 8)} have the same {what}: leave all but one out (--exclude-channels)")
+    if r.is_signal:
+        return
+    yield from _check_rates(r)
     if r.spikes is not None:
         yield from _check_coincidences(r, {name for names in same for name in names} | _find_merged(r))
     yield from _check_silence(r)
@@ -82,7 +84,8 @@ def _check_coincidences(r: Recording, known: set[str]) -> Iterator[Remark]:
     first = min(s[0] for s in spikes if len(s))
     bins = np.floor((np.concatenate(spikes) - first) * 1000).astype(np.int64)
     columns = np.unique(bins, return_inverse=True)[1]
-    seen = scipy.sparse.csr_array((np.ones(len(rows), dtype=np.int32), (rows, columns)))
+    shape = (len(spikes), int(columns.max()) + 1)
+    seen = scipy.sparse.csr_array((np.ones(len(rows), dtype=np.int32), (rows, columns)), shape=shape)
     seen.data[:] = 1
     shared = (seen @ seen.T).toarray()
     share = np.triu(shared / np.maximum(np.minimum.outer(sizes, sizes), 1), 1)

@@ -40,7 +40,8 @@ def check_clocks(r: Recording) -> Iterator[Remark]:
     extent = find_extent(r)
     for names, time in _group_clocks(r):
         where = f"series {listed(names, 4)}"
-        yield from _check_overlap(where, time, extent, r.bin_width)
+        for remark in _check_overlap(where, time, extent, r.bin_width):
+            yield remark._replace(text=remark.text.replace("spikes", "the signal")) if r.is_signal else remark
         yield from _check_steps(where, time, extent)
     yield from _check_velocities(r)
 
@@ -55,10 +56,12 @@ def _group_clocks(r: Recording) -> list[tuple[list[str], np.ndarray]]:
 
 
 def find_extent(r: Recording) -> tuple[float, float]:
-    """Return the times of the first and the last spike, or of the first and last bin that has one."""
+    """Return the times of the first and the last spike, or of the first and last bin that has one, or of a signal."""
     if r.spikes is not None:
         known = [s for s in r.spikes if len(s)]
         return min(float(s[0]) for s in known), max(float(s[-1]) for s in known)
+    if r.is_signal:
+        return r.span
     active = np.flatnonzero(r.counts.any(axis=1))
     first, last = (active[0], active[-1] + 1) if len(active) else (0, len(r.counts))
     return r.start + first * r.bin_width, r.start + last * r.bin_width
@@ -96,7 +99,7 @@ def _check_overlap(where: str, time: np.ndarray, extent: tuple[float, float], wi
     elif span < 0.05 * own:
         yield Remark(f"{where}: {spans}: are spike times relative to trials, or in another unit?", serious=True)
     elif together < MOST * span:
-        yield Remark(f"{where}: behavior covers {together / span:.0%} of the time with spikes")
+        yield Remark(f"{where}: behavior covers {100 * together / span:.0f} % of the time with spikes")
 
 
 def _is_multiple(span: float, own: float) -> bool:

@@ -1,4 +1,4 @@
-"""Channels that are not neural: copies of what is to be decoded."""
+"""What is in a session twice: channels that copy what is to be decoded, and stretches that copy others."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,6 +12,10 @@ TOO_ALIKE = 0.98
 """Correlation with a series, in bins of a tenth of a second, that no count of spikes reaches."""
 
 WIDTH, MOST_BINS = 0.1, 20_000
+
+STRETCH, BUSY, MANY = 5, 20, 0.01
+"""Bins of a stretch, how many of its counts are not 0 at least, and the share of bins that copies may have: two
+stretches of as many counts and targets are never the same by chance."""
 
 
 def check_copies(r: Recording) -> Iterator[Remark]:
@@ -57,7 +61,34 @@ def find_copies(
     for channel, column in np.argwhere(alike > TOO_ALIKE)[:5]:
         what = quoted(series.name) if series else "the target"
         text = f"channel {quoted(names[channel])} follows {what} with a correlation of {alike[channel, column]:.3f}"
-        yield Remark(f"{text}: it is a copy of behavior, not a count of spikes. Leave it out", serious=True)
+        yield Remark(f"{text}: it is a copy of behavior, not of what neurons do. Leave it out", serious=True)
+
+
+def find_repeats(counts: np.ndarray, target: np.ndarray) -> Iterator[Remark]:
+    """Yield a remark if stretches of a session are in it twice, the same counts (bins, channels) and the same target.
+
+    Whatever is trained on one copy knows the other, be it noise.
+
+    >>> counts, target = (np.random.default_rng(0).poisson(1.0, (50, n)) for n in (9, 1))
+    >>> list(find_repeats(counts, target)), len(list(find_repeats(np.tile(counts, (2, 1)), np.tile(target, (2, 1)))))
+    ([], 1)
+    """
+    n_bins, known = len(counts), np.isfinite(target).all(axis=1)
+    bins = [hash(a.tobytes() + b.tobytes()) for a, b in zip(counts, target, strict=True)]
+    busy = np.convolve(np.count_nonzero(counts, axis=1), np.ones(STRETCH), "valid") >= BUSY
+    whole = np.convolve(known, np.ones(STRETCH), "valid") == STRETCH
+    seen: dict[tuple[int, ...], int] = {}
+    copied = np.zeros(n_bins, bool)
+    for start in np.flatnonzero(busy & whole).tolist():
+        first = seen.setdefault(tuple(bins[start : start + STRETCH]), start)
+        if start - first >= STRETCH:
+            copied[start : start + STRETCH] = True
+    if copied.sum() > MANY * max(1, known.sum()):
+        yield Remark(
+            f"{copied.sum():,} bins are copies of others, with the same counts and the same target at another time: "
+            "what is tested was trained on, and scores mean nothing. Leave the copies out",
+            serious=True,
+        )
 
 
 def _standardize(values: np.ndarray) -> np.ndarray:

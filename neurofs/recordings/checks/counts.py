@@ -15,6 +15,9 @@ MOST = (127, 255, 32767, 65535)
 FEW = 20
 """Bins, or expected events, below which nothing is concluded."""
 
+CLIPPED = 0.01
+"""Share of samples of a signal at its largest value above which it was cut off."""
+
 MOST_BINS = 20_000
 """Bins in which channels are compared with each other."""
 
@@ -27,6 +30,9 @@ def check_counts(r: Recording) -> Iterator[Remark]:
     if r.counts is None or len(r.counts) < FEW:
         return
     names = r.channels["name"].to_numpy()
+    if r.is_signal:
+        yield from _check_signal(r.counts, names)
+        return
     yield from _check_fractions(r.counts)
     yield from _check_most(r.counts)
     yield from _check_clipped(r.counts, r.bin_width)
@@ -40,6 +46,34 @@ def check_counts(r: Recording) -> Iterator[Remark]:
         yield Remark(f"channel {listed(names[same], 4)}: the same count in all bins: {what}", serious=True)
     yield from _check_sum(r.counts, names)
     yield from _check_lags(r.counts[:, ~(rising | same)], names[~(rising | same)])
+
+
+def _check_signal(signal: np.ndarray, names: np.ndarray) -> Iterator[Remark]:
+    """Find what says that a continuous signal is none, or was cut off, or has its lags in the table."""
+    if (signal == np.rint(signal)).all() and signal.min() >= 0 and signal.max() < FEW and signal.max() > 0:
+        what = f"small whole numbers, up to {signal.max():g}: are they counts of spikes (--counts)?"
+        yield Remark(f"the signal holds only {what}", serious=True)
+    rising = np.array([_only_rises(column) for column in signal.T])
+    if rising.any():
+        text = (
+            f"channel {listed(names[rising], 4)}: the signal only rises, sample after sample: a time or a row number?"
+        )
+        yield Remark(text, serious=True)
+    same = np.ptp(signal, axis=0) == 0
+    if same.any():
+        yield Remark(f"{number(int(same.sum()), 'channel is', 'channels are')} constant: {listed(names[same], 4)}")
+    yield from _check_clipped_signal(signal, names)
+    yield from _check_lags(signal[:, ~(rising | same)], names[~(rising | same)])
+
+
+def _check_clipped_signal(signal: np.ndarray, names: np.ndarray) -> Iterator[Remark]:
+    """Find channels whose largest value is that of many samples, as it is where an amplifier or camera saturates."""
+    most = signal.max(axis=0)
+    share = ((signal == most) & (most != np.median(signal, axis=0))).mean(axis=0)
+    clipped = share > CLIPPED
+    if clipped.any():
+        which = f"{number(int(clipped.sum()), 'channel has', 'channels have')} ({listed(names[clipped], 4)})"
+        yield Remark(f"{which} the same largest value in more than {CLIPPED:.0%} of samples: cut off?")
 
 
 def _check_fractions(counts: np.ndarray) -> Iterator[Remark]:

@@ -7,7 +7,8 @@ are needed, so that one which cannot be imported never stands in the way of othe
 """
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from neurofs.ground.files import find_address, hash_file, hash_files
 from neurofs.ground.plugins import BROKEN, find_plugins, name_package
 from neurofs.recordings.choose import choose_part, without_part
 from neurofs.recordings.readers.behavior_files import add_behavior, leave_to_behavior_file
+from neurofs.recordings.readers.door import guard_reader
 from neurofs.recordings.readers.formats import FOLDERS, FORMATS, TABLE, Format, find_folder, find_format
 from neurofs.recordings.recording import InvalidRecording, Recording
 
@@ -35,7 +37,7 @@ PLUGINS = "neurofs.readers"
 Reader = Callable[[Path, LoadOptions], Recording]
 
 
-def load(source: Any, options: LoadOptions | None = None, **keys: Any) -> Recording:
+def load(source: object, options: LoadOptions | None = None, **keys: object) -> Recording:
     """Return the recording in a file or folder, in what a session file (`*.toml`) describes, or in an object.
 
     Parameters
@@ -72,12 +74,8 @@ def load(source: Any, options: LoadOptions | None = None, **keys: Any) -> Record
     if address is None:
         _check_exists(path)
     read = _find_reader(path) if address is None else _read_remote
-    try:
+    with _naming(path), guard_reader():
         recording = read(path, leave_to_behavior_file(without_part(options)))
-    except InvalidRecording as error:
-        raise InvalidRecording([_within(defect, path) for defect in error.defects], error.draft) from None
-    except InputError as error:
-        raise _within(error, path) from None
     if not recording.source_hash:
         recording = recording.with_source(path.name, hash_file(path))
     if options.behavior_file is not None:
@@ -121,12 +119,8 @@ def _join(recording: Recording, path: Path, options: LoadOptions) -> Recording:
     if known is None:
         known_names = ", ".join(FORMATS)
         raise InputError(path.name, "a known kind of file", f"the suffix {path.suffix!r}", f"Known: {known_names}.")
-    try:
+    with _naming(path), guard_reader():
         return add_behavior(recording, path, known.module, options)
-    except InvalidRecording as error:
-        raise InvalidRecording([_within(defect, path) for defect in error.defects], error.draft) from None
-    except InputError as error:
-        raise _within(error, path) from None
 
 
 def list_formats() -> list[Format]:
@@ -148,6 +142,17 @@ def hash_input(path: Path) -> str:
     path = find_folder(path)
     known = find_format(path)
     return hash_files(_import_reader(known).list_files(path), path) if known and known.is_folder else hash_file(path)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Put the file's name at the beginning of errors."""
+    try:
+        yield
+    except InvalidRecording as error:
+        raise InvalidRecording([_within(defect, path) for defect in error.defects], error.draft) from None
+    except InputError as error:
+        raise _within(error, path) from error.__cause__
 
 
 def _within(error: InputError, path: Path) -> InputError:

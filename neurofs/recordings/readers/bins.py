@@ -10,7 +10,9 @@ from neurofs.recordings.readers.variables import Variables, flag, is_line, is_nu
 CENTER_WORDS = ("bincenters", "bincentres")
 TIME_WORDS = (*split_words("time times t timestamps timestamp bintimes timevector timeframe binedges"), *CENTER_WORDS)
 WIDTH_WORDS = split_words("binwidth binsize countsbinwidth bin dt deltat timebase timebin binsizes")
-RATE_WORDS = ("samplingrate", "samplerate", "samplingfrequency", "fs", "samplerates")
+RATE_WORDS = ("samplingrate", "samplerate", "samplingfrequency", "fs", "samplerates", "framerate", "fps", "imagingrate")
+JITTER, SAMPLE_JITTER = 0.1, 0.45
+"""Share of a bin by which the step from one to the next may be off: of counts, and of samples of a signal."""
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 WIDEST = 5.0
 """Bins wider than this many seconds are taken for a mistaken unit."""
@@ -129,18 +131,23 @@ def find_bin_width(v: Variables) -> tuple[float, str] | None:
     return width, quoted(found[0])
 
 
-def read_bins(v: Variables, n_rows: int) -> Bins:
-    """Return the bins of `n_rows` stored counts, from a time vector and the stated width."""
+def read_bins(v: Variables, n_rows: int, sampled: bool = False) -> Bins:
+    """Return the bins of `n_rows` stored counts, from a time vector and the stated width.
+
+    Those of a signal are `sampled`: each lasts until the next, so that a rate tells their width, too.
+    """
     stated = find_bin_width(v)
     name = find_time(v, n_rows)
     if name is not None:
-        return _bins_from_times(v, name, n_rows, stated)
+        return _bins_from_times(v, name, n_rows, stated, SAMPLE_JITTER if sampled else JITTER)
+    if stated is None and sampled:
+        stated = _find_interval(v)
     if stated is None:
         raise InputError(
             "counts",
             "a bin width",
             "none in the file, and no time of each bin",
-            "Say it with --counts-bin-width (seconds).",
+            "Say it with --counts-bin-width (seconds)" + (", or --sampling-rate (Hz)." if sampled else "."),
         )
     width, source = stated
     if v.options.time_unit is not None and v.options.counts_bin_width is None:
@@ -148,6 +155,19 @@ def read_bins(v: Variables, n_rows: int) -> Bins:
     check_width(width, source)
     v.note(f"time: row number times the bin width of {width:g} s ({source}), from 0")
     return Bins(0.0, width, np.arange(n_rows))
+
+
+def _find_interval(v: Variables) -> tuple[float, str] | None:
+    """Return the time between two samples of a signal from their rate, and who states it."""
+    rate, source = v.ask("sampling_rate"), flag("sampling_rate")
+    name = next(iter(v.find(RATE_WORDS, is_number)), None) if rate is None else None
+    if name is not None:
+        rate, source = v.scalar(v.use(name)), quoted(name)
+    if rate is None:
+        return None
+    if not rate > 0:
+        raise InputError(source, "samples per second, above zero", rate, "Say it with --sampling-rate.")
+    return 1.0 / rate, source
 
 
 def check_width(width: float, source: str) -> None:
@@ -161,7 +181,9 @@ def check_width(width: float, source: str) -> None:
         )
 
 
-def _bins_from_times(v: Variables, name: str, n_rows: int, stated: tuple[float, str] | None) -> Bins:
+def _bins_from_times(
+    v: Variables, name: str, n_rows: int, stated: tuple[float, str] | None, jitter: float = JITTER
+) -> Bins:
     times = v.vector(name).astype(np.float64) * read_seconds_per_unit(v)
     if len(times) not in (n_rows, n_rows + 1):
         raise InputError(
@@ -184,7 +206,7 @@ def _bins_from_times(v: Variables, name: str, n_rows: int, stated: tuple[float, 
         v.note(f"time: {quoted(name)} read as the middle of each bin")
     else:
         v.note(f"time: {quoted(name)} read as the start of each bin")
-    slots = _find_slots(name, times, width)[:n_rows]
+    slots = _find_slots(name, times, width, jitter)[:n_rows]
     bins = Bins(float(times[0]), width, slots)
     if bins.n_bins > n_rows:
         v.note(f"time: {len(bins.observed) - 1} gaps in {quoted(name)}; nothing was observed in them")
@@ -250,11 +272,11 @@ def _width_from_steps(v: Variables, name: str, step: float) -> float:
     return width
 
 
-def _find_slots(name: str, times: np.ndarray, width: float) -> np.ndarray:
-    """Return the bin of each time on the regular grid; jitter of a tenth of a bin is allowed."""
+def _find_slots(name: str, times: np.ndarray, width: float, jitter: float) -> np.ndarray:
+    """Return the bin of each time on the regular grid; a jitter of this share of a bin is allowed."""
     steps = np.diff(times) / width
     whole = np.maximum(np.rint(steps), 1)
-    bad = np.flatnonzero(np.abs(steps - whole) > 0.1)
+    bad = np.flatnonzero(np.abs(steps - whole) > jitter)
     if len(bad):
         i = bad[0]
         raise InputError(

@@ -1,4 +1,4 @@
-"""Stored counts: which variable, and which way round."""
+"""Stored counts or signals: which variable, and which way round."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import numpy as np
 from neurofs.ground.errors import InputError, quoted
 from neurofs.recordings.readers.behavior import BEHAVIOR_WORDS
 from neurofs.recordings.readers.bins import TIME_WORDS, Bins, read_bins
-from neurofs.recordings.readers.rates import as_counts
+from neurofs.recordings.readers.signals import as_numbers, find_signal_unit
 from neurofs.recordings.readers.trial_tables import LABEL_WORDS
 from neurofs.recordings.readers.variables import Variables, describe, is_line, is_numeric, is_table, split_words
 
@@ -19,9 +19,13 @@ _AXES = ("time-by-channel", "channel-by-time")
 
 
 def find_counts(v: Variables) -> list[str]:
-    """Return the variables that could hold counts: by their names, else by their content."""
-    by_name = [name for name in v.find(COUNT_WORDS, is_table) if min(v.values[name].shape) > 1]
-    return by_name or [name for name, value in v.values.items() if name not in v.used and _looks_counted(value)]
+    """Return the variables whose name says that they hold counts."""
+    return [name for name in v.find(COUNT_WORDS, is_table) if min(v.values[name].shape) > 1]
+
+
+def find_counted(v: Variables) -> list[str]:
+    """Return the variables that could hold counts by their content."""
+    return [name for name, value in v.values.items() if name not in v.used and _looks_counted(value)]
 
 
 def _looks_counted(value: Any) -> bool:
@@ -30,21 +34,22 @@ def _looks_counted(value: Any) -> bool:
     return bool(value.min() >= 0)
 
 
-def read_counts(v: Variables, name: str) -> tuple[np.ndarray, Bins]:
-    """Return the counts of variable `name` as stored rows (time, channel), and their bins."""
+def read_counts(v: Variables, name: str) -> tuple[np.ndarray, Bins, str]:
+    """Return the counts, or the signal, of a variable as stored rows (time, channel), their bins and their unit."""
     table = v.numbers(name)
     if is_line(table):
         v.note(f"counts: {quoted(name)} is a single list, read as one channel")
-        bins = read_bins(v, table.size)
-        return as_counts(v, name, table.reshape(-1, 1), bins.width), bins
-    if table.ndim != 2:
+        counts = table.reshape(-1, 1)
+    elif table.ndim != 2:
         raise InputError(
             quoted(name), "a table of counts, time by channel", describe(table), "Name another with --counts."
         )
-    orientation = v.ask("orientation") or _find_orientation(v, name, table.shape)
-    counts = table if orientation == "time-by-channel" else table.T
-    bins = read_bins(v, len(counts))
-    return as_counts(v, name, counts, bins.width), bins
+    else:
+        orientation = v.ask("orientation") or _find_orientation(v, name, table.shape)
+        counts = table if orientation == "time-by-channel" else table.T
+    bins = read_bins(v, len(counts), sampled=find_signal_unit(v, name) is not None)
+    numbers, unit = as_numbers(v, name, counts, bins.width)
+    return numbers, bins, unit
 
 
 def _find_orientation(v: Variables, name: str, shape: tuple[int, ...]) -> str:

@@ -1,14 +1,17 @@
-"""CSV files: spikes or counts in one, behavior in another beside it, and trials in a third if there are any.
+"""CSV and Parquet files: spikes or counts in one, behavior in another beside it, trials in a third if there are any.
 
 `X_spikes.csv` has a line per spike (columns `time` and `channel`), or a line per bin (a column per channel,
-and `time` if it is known). `X_behavior.csv` has a column per quantity, with `time` unless it has a line per
-bin; columns `hand_x` and `hand_y` are one series `hand`. `X_trials.csv` has `start`, `stop` and conditions, and
-`X_channels.csv` a line per channel: its name, and whatever is known of it (`quality`, `area` …).
+and `time` if it is known). `X_signal.csv` has a line per sample of a continuous signal. `X_behavior.csv` has a
+column per quantity, with `time` unless it has a line per bin; columns `hand_x` and `hand_y` are one series `hand`.
+`X_trials.csv` has `start`, `stop` and conditions, and `X_channels.csv` a line per channel: its name, and whatever is
+known of it (`quality`, `area` …).
 """
 
 import csv
 import hashlib
 import io
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,11 +22,11 @@ import pandas as pd
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError, quoted
 from neurofs.recordings.readers.layout import interpret
-from neurofs.recordings.readers.sizes import Budget
+from neurofs.recordings.readers.sizes import find_budget
 from neurofs.recordings.readers.variables import Variables, listed, word
 from neurofs.recordings.recording import Recording
 
-SPIKE_ENDS = ("_spikes", "_counts", "")
+SPIKE_ENDS = ("_spikes", "_counts", "_signal", "")
 PARTNERS = ("_behavior", "_trials", "_channels")
 TIMES = ("time", "times", "t", "timestamp", "timestamps", "spiketime", "spiketimes")
 CHANNELS = ("channel", "channels", "electrode", "unit", "neuron", "cluster")
@@ -36,10 +39,13 @@ BYTES_PER_BYTE = 20
 def read(path: Path, options: LoadOptions) -> Recording:
     """Return the recording in a spikes file and the files beside it."""
     partners = _find_partners(path, options.behavior_file is None)
-    tables = {end: _Table(partner) for end, partner in ({"": path} | partners).items()}
+    tables = {end: _read_table(partner) for end, partner in ({"": path} | partners).items()}
     values = _read_spikes(tables[""])
-    given: dict[str, Any] = {"counts": "counts"} if "counts" in values else {"spikes": "spikes"}
-    if "counts" in values and values["counts"].shape[1] > 1:
+    if "counts" in values and path.stem.endswith("_signal"):
+        values["signal"] = values.pop("counts")
+    kind = next(kind for kind in ("signal", "counts", "spikes") if kind in values)
+    given: dict[str, Any] = {kind: kind}
+    if kind != "spikes" and values[kind].shape[1] > 1:
         given["orientation"] = "time-by-channel"
     for partner, read_partner in (("_behavior", _read_behavior), ("_trials", _read_trials)):
         if partner in tables:
@@ -60,14 +66,14 @@ def _stem(path: Path) -> str:
 
 def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:
     """Return the series of a table of behavior, with its times if it has them, and no notes."""
-    return _read_behavior(_Table(path)), []
+    return _read_behavior(_read_table(path)), []
 
 
 def _find_partners(path: Path, behavior: bool) -> dict[str, Path]:
     """Return the files beside that of the spikes; that of the behavior must be there if it is needed."""
     for end in PARTNERS:
         if path.stem.endswith(end):
-            spikes = f"{path.stem.removesuffix(end)}_spikes.csv"
+            spikes = f"{path.stem.removesuffix(end)}_spikes{path.suffix}"
             raise InputError("name", "the file with the spikes", f"one that ends in {end}", f"Name {spikes}.")
     paths = {end: path.with_name(f"{_stem(path)}{end}{path.suffix}") for end in PARTNERS}
     if behavior and not paths["_behavior"].exists():
@@ -90,7 +96,9 @@ class _Table:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        Budget().take(path.name, path.stat().st_size * BYTES_PER_BYTE, 2**62)
+        if not path.is_file():
+            raise self.error("", "a file", "a folder, a pipe or a device", "Rename it, or put a table in its place.")
+        find_budget().take(path.name, path.stat().st_size * BYTES_PER_BYTE, 2**62)
         self.content = path.read_bytes()
         try:
             lines = self._read_lines(io.StringIO(self.content.decode("utf-8-sig"), newline=""))
@@ -120,9 +128,14 @@ class _Table:
     def _check_header(self) -> None:
         if all(_is_number(name) for name in self.names):
             raise self.error("line 1", "the names of the columns", listed(self.names), "Add a header.")
-        repeated = next((n for n in self.names if not n or self.names.count(n) > 1), None)
+        times = Counter(self.names)
+        repeated = next((name for name in self.names if not name or times[name] > 1), None)
         if repeated is not None:
             raise self.error("line 1", "a different name for each column", quoted(repeated), "Rename it.")
+
+    def texts(self, name: str) -> Sequence[str]:
+        """Return a column as it is written."""
+        return self.columns[name]
 
     def error(self, part: str, expected: str, found: object, remedy: str) -> InputError:
         """Return an error that names this file and a part of it."""
@@ -134,7 +147,7 @@ class _Table:
 
     def numbers(self, name: str) -> np.ndarray:
         """Return a column as numbers; an empty value is missing (NaN), any other text an error."""
-        texts = [text.strip() or "nan" for text in self.columns[name]]
+        texts = [text.strip() or "nan" for text in self.texts(name)]
         try:
             return np.array(texts, dtype=np.float64)
         except ValueError:
@@ -145,8 +158,54 @@ class _Table:
 
     def numbers_or_text(self, name: str) -> Any:
         """Return a column as numbers if it has only such, else as text."""
-        texts = [text.strip() for text in self.columns[name]]
+        texts = [text.strip() for text in self.texts(name)]
         return self.numbers(name) if all(_is_number(t) or not t for t in texts) else texts
+
+
+class _ParquetTable(_Table):
+    """The same of a Parquet file, whose columns have types."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ImportError:
+            remedy = "Install it: pip install 'neurofs[parquet]'."
+            raise InputError("format", "the package pyarrow, which reads it", "none", remedy) from None
+        self.path = path
+        try:
+            file = pyarrow.parquet.ParquetFile(path)
+            about = file.metadata
+            size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+            find_budget().take(path.name, size, 2**62)
+            table = file.read()
+        except (pyarrow.ArrowException, OSError, ValueError) as error:
+            raise self.error("", "a Parquet file", error, "Write it again.") from None
+        self.content = path.read_bytes()
+        self.names = [name.strip() for name in table.column_names]
+        if len(set(self.names)) < len(self.names) or not self.names:
+            raise self.error("columns", "a different name for each column", listed(self.names), "Rename them.")
+        self._arrow = dict(zip(self.names, table.columns, strict=True))
+
+    def texts(self, name: str) -> Sequence[str]:
+        """Return a column as text; a missing value is empty."""
+        return ["" if value is None else str(value) for value in self._arrow[name].to_pylist()]
+
+    def numbers(self, name: str) -> np.ndarray:
+        """Return a column as numbers; a missing value is NaN, anything but numbers an error."""
+        column = self._arrow[name]
+        values = column.to_numpy()
+        if values.dtype.kind not in "biuf":
+            raise self.error(f"column {quoted(name)}", "numbers", f"{column.type}", "Convert it to seconds or numbers.")
+        return values.astype(np.float64)
+
+    def numbers_or_text(self, name: str) -> Any:
+        """Return a column of numbers as it is, any other as text."""
+        return self.numbers(name) if self._arrow[name].to_numpy().dtype.kind in "biuf" else list(self.texts(name))
+
+
+def _read_table(path: Path) -> _Table:
+    return _ParquetTable(path) if path.suffix.lower() == ".parquet" else _Table(path)
 
 
 def _describe_channels(recording: Recording, table: _Table) -> Recording:
@@ -154,8 +213,9 @@ def _describe_channels(recording: Recording, table: _Table) -> Recording:
     key = table.find(("name", *CHANNELS))
     if key is None:
         raise table.error("line 1", "a column name", listed(table.names), "Add the name of each channel.")
-    names = [name.strip() for name in table.columns[key]]
-    unknown = [name for name in names if name not in set(recording.channels["name"])]
+    names = [name.strip() for name in table.texts(key)]
+    channels = set(recording.channels["name"])
+    unknown = [name for name in names if name not in channels]
     if unknown or len(set(names)) < len(names):
         found = f"{quoted(unknown[0])}, which is none" if unknown else "a name twice"
         raise table.error(f"column {quoted(key)}", "names of channels, each once", found, "Correct the names.")
@@ -190,7 +250,7 @@ def _read_units(table: _Table, time: str, channel: str, unit: str) -> dict[str, 
     rest = [name for name in table.names if name not in (time, channel, unit)]
     if rest:
         raise table.error("line 1", "time, channel and unit of each spike", listed(table.names), "Leave out others.")
-    pairs = zip(table.columns[channel], table.columns[unit], strict=True)
+    pairs = zip(table.texts(channel), table.texts(unit), strict=True)
     return {"spikes": table.numbers(time), "spike_channels": [f"{a.strip()}.{b.strip()}" for a, b in pairs]}
 
 

@@ -47,7 +47,8 @@ TABLE = (
         (".nwb",),
         "NWB 2",
         "nwb",
-        "spike times of the units table, or a series of counts; behavior series, trials, electrodes; `eval_mask`",
+        "spike times of the units table, a series of counts, dF/F or fluorescence of ROIs, or the power of bands; "
+        "behavior series, trials, electrodes; `eval_mask`",
         "a2929_head_direction.nwb, ecephys_tutorial_v2.5.0.nwb",
     ),
     Format(
@@ -73,25 +74,33 @@ TABLE = (
         (".mat",),
         "MATLAB, all versions",
         "matlab",
-        "matrices, cells, structs, one struct per trial; `*.spikes.cellinfo.mat` of CellExplorer and buzcode",
+        "matrices, cells, structs, one struct per trial; `*.spikes.cellinfo.mat` of CellExplorer and buzcode; "
+        "tables and timetables with `pip install 'neurofs[matlab]'`",
         "stevenson2011_m1.mat, both layouts of CellExplorer",
-        "no objects, tables or function handles",
+        "no other objects or function handles",
     ),
-    Format((".npz",), "NumPy archive", "npz", "counts or spike times, behavior, trials", "chewie_20131003_m1.npz"),
-    Format((".h5", ".hdf5"), "HDF5", "hdf5", "the same, in data sets of any layout"),
+    Format(
+        (".npz",), "NumPy archive", "npz", "counts, spike times or a signal; behavior, trials", "chewie_20131003_m1.npz"
+    ),
+    Format((".h5", ".hdf5"), "HDF5", "hdf5", "the same, in data sets of any layout; files of torch_brain"),
+    Format(
+        (".npy",), "NumPy arrays", "npy_pairs", "`X_counts.npy`, and `X_NAME.npy` beside it", limits="numbers alone"
+    ),
     Format(
         (".nc",),
         "netCDF 4",
         "netcdf",
-        "`counts` on time and channel, or `spike_times` and `spike_channel`; behavior; `trial_start` and `trial_stop`",
+        "`counts` or `signal` on time and channel, or `spike_times` and `spike_channel`; behavior; `trial_start` and "
+        "`trial_stop`",
         limits="not netCDF 3",
     ),
     Format(
         (".csv",),
         "CSV",
         "csv_pairs",
-        "pairs of tables: spikes (or counts) and behavior; trials and what is known of channels in two more",
+        "pairs of tables: spikes (counts, signal) and behavior; trials and what is known of channels in two more",
     ),
+    Format((".parquet",), "Parquet", "csv_pairs", "the same tables", package="neurofs[parquet]"),
     Format(
         ("spike_times.npy",),
         "Kilosort or phy folder",
@@ -122,12 +131,20 @@ TABLE = (
         for files, about, tested, limits in (
             ((".nev",), "Blackrock events", "file_spec_3_0.nev, l101210-001.nev", ""),
             ((".plx",), "Plexon", "File_plexon_1.plx", ""),
-            ((".pl2",), "Plexon 2", "no file", ""),
-            ((".nex",), "NeuroExplorer", "File_neuroexplorer_1.nex", "not .nex5"),
+            ((".nex",), "NeuroExplorer", "File_neuroexplorer_1.nex", ""),
             ((".smr",), "Spike2", "File_spike2_1.smr", "spikes kept as events: `--spikes event.NAME`"),
             ((".smrx",), "Spike2, 64 bits", "no file", ""),
-            ((".rhd", ".rhs"), "Intan", "no file", ""),
+            ((".rhd", ".rhs"), "Intan", "no file", "voltage alone, no spikes: a file of behavior"),
             ((".nix",), "NIX", "no file", ""),
+        )
+    ),
+    *(
+        Format(files, about, "unread", "nothing: the message says what to do instead", "no file", is_folder=is_folder)
+        for files, about, is_folder in (
+            ((".pl2",), "Plexon 2", False),
+            ((".nex5",), "NeuroExplorer 5", False),
+            ((".spikes",), "Open Ephys, old format", False),
+            (("structure.oebin",), "Open Ephys, binary format", True),
         )
     ),
 )

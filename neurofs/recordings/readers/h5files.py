@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 
 from neurofs.ground.errors import InputError, printable
-from neurofs.recordings.readers.sizes import Budget
+from neurofs.recordings.readers.sizes import Budget, find_budget
 
 MOST_LINKS = 16
 """Soft links that may lead to one another, as in HDF5 itself."""
@@ -117,7 +117,7 @@ def check_size(dataset: h5py.Dataset, budget: Budget | None = None) -> None:
         remedy = "Data in other files is not read; copy it into this one."
         raise InputError(where, "data stored in this file", "virtual or external storage", remedy)
     declared = (dataset.size or 0) * dataset.dtype.itemsize
-    (budget or Budget()).take(where, declared, dataset.id.get_storage_size())
+    (budget or find_budget()).take(where, declared, dataset.id.get_storage_size())
 
 
 def read_array(dataset: Any, where: str = "") -> np.ndarray:
@@ -152,7 +152,8 @@ def read_content(dataset: h5py.Dataset, part: Any = ()) -> Any:
 
 def where_in(item: h5py.Group | h5py.Dataset, name: str = "") -> str:
     """Return how a message names an object of a file, or a member of it."""
-    return f"{item.name.rstrip('/')}{'/' if name else ''}{name}"
+    place = item.name or "an object without a name"
+    return f"{place.rstrip('/')}{'/' if name else ''}{name}"
 
 
 def _first_line(error: BaseException) -> str:

@@ -19,7 +19,8 @@ from neurofs.recordings.readers.h5files import (
     where_in,
 )
 from neurofs.recordings.readers.layout import interpret
-from neurofs.recordings.readers.sizes import Budget
+from neurofs.recordings.readers.sizes import Budget, find_budget
+from neurofs.recordings.readers.torch_brain import arrange, is_torch_brain
 from neurofs.recordings.readers.variables import LeftOut, Variables, drop_left_out
 from neurofs.recordings.recording import Recording
 
@@ -29,7 +30,7 @@ MOST_LEVELS = 64
 
 
 def read(path: Path, options: LoadOptions) -> Recording:
-    """Return the recording in an HDF5 file; one that says it is NWB is read as such."""
+    """Return the recording in an HDF5 file; one that says it is NWB, or of torch_brain, is read as such."""
     with open_h5(path, free_layout=True) as file:
         is_nwb = "nwb_version" in file.attrs
     if is_nwb:
@@ -37,13 +38,16 @@ def read(path: Path, options: LoadOptions) -> Recording:
 
         return nwb.read(path, options)
     values, notes = read_variables(path)
+    if is_torch_brain(values):
+        content = arrange(values, options, notes)
+        return Recording(options.name or path.stem, source=path.name, source_hash=hash_file(path), **content)
     return interpret(Variables(values, options, notes), path.stem, path.name, hash_file(path))
 
 
 def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:
     """Return the data sets and plain attributes of a file by name, and notes on what was left out."""
     flat: dict[str, Any] = {}
-    budget = Budget()
+    budget = find_budget()
     with open_h5(path, free_layout=True) as file:
         _add_attributes(flat, file, "")
         for name, item in find_objects(file).items():
@@ -133,6 +137,7 @@ def _add_attributes(flat: dict[str, Any], item: Any, prefix: str) -> None:
     for name in item.attrs:
         attribute = item.attrs.get_id(name)
         plain = attribute.dtype.kind in "biuf" or h5py.check_string_dtype(attribute.dtype) is not None
+        plain = plain and 0 not in (attribute.shape or ())  # the size of an empty one cannot be asked for
         key = f"{prefix}{name}"
         if not plain or attribute.get_storage_size() > MAX_ATTRIBUTE or name.isupper() or key in flat:
             continue

@@ -15,7 +15,8 @@ import pandas as pd
 from neurofs.ground.errors import InputError, quoted
 from neurofs.recordings.readers.behavior import Clock, find_shared_clock, note_stillness, read_behavior, read_clock
 from neurofs.recordings.readers.bins import TIME_WORDS, Bins, read_seconds_per_unit
-from neurofs.recordings.readers.counts import find_counts, read_counts
+from neurofs.recordings.readers.counts import find_counted, find_counts, read_counts
+from neurofs.recordings.readers.signals import find_signals, settle_signal
 from neurofs.recordings.readers.spike_lists import expand_channel_structs, find_channel_names, find_spikes, read_spikes
 from neurofs.recordings.readers.trial_structs import find_trial_structs, read_trial_structs
 from neurofs.recordings.readers.trial_tables import add_conditions, read_trials
@@ -29,7 +30,7 @@ CHANNEL_WORDS = ("electrode", "electrodes", "quality", "area", "kind", "brainare
 
 @dataclass
 class Neural:
-    """The spikes or counts of a file, before they become a recording."""
+    """The spikes, counts or signals of a file, before they become a recording."""
 
     n_channels: int
     names: list[str] | None = None
@@ -44,7 +45,7 @@ def interpret(v: Variables, name: str, source: str = "", source_hash: str = "") 
     if structs is None:
         expand_channel_structs(v)
     content = read_trial_structs(v, structs) if structs else _read_plain(v)
-    content = _leave_out_channels(v, content)
+    content = settle_signal(_leave_out_channels(v, content), v.note)
     v.refuse_unused_options()
     v.note_unused_variables()
     return Recording(name, notes=v.notes, remarks=v.remarks, source=source, source_hash=source_hash, **content)
@@ -75,10 +76,11 @@ def _last_time(lists: list[np.ndarray]) -> float:
 
 def _read_neural(v: Variables) -> Neural:
     kind, name = _choose_neural(v)
-    if kind == "counts":
-        counts, bins = read_counts(v, v.use(name))
+    if kind != "spikes":
+        counts, bins, unit = read_counts(v, v.use(name))
         content = {
             "counts": bins.fill_gaps(counts),
+            "unit": unit,
             "bin_width": bins.width,
             "start": bins.start,
             "observed": bins.observed,
@@ -90,16 +92,19 @@ def _read_neural(v: Variables) -> Neural:
 
 
 def _choose_neural(v: Variables) -> tuple[str, str]:
-    """Return whether the file holds spikes or counts, and in which variable."""
-    if v.options.spikes and v.options.counts:
-        raise InputError("--spikes and --counts", "one of the two", "both", "Leave one out.")
-    if v.options.counts:
-        return "counts", str(v.named("counts"))
+    """Return whether the file holds spikes, counts or a signal, and in which variable."""
+    asked = [key for key in ("spikes", "counts", "signal") if getattr(v.options, key)]
+    if len(asked) > 1:
+        raise InputError(f"--{asked[0]} and --{asked[1]}", "one of the two", "both", "Leave one out.")
+    for key in ("counts", "signal"):
+        if key in asked:
+            return key, str(v.named(key))
     if v.options.spikes:
         wanted = v.ask("spikes")
         is_group = any(name.startswith(wanted + ".") for name in v.values)
         return "spikes", wanted if is_group else v.require(wanted, "spikes")
     found = [("spikes", name) for name in find_spikes(v)] + [("counts", name) for name in find_counts(v)]
+    found = found or [("signal", name) for name in find_signals(v)] or [("counts", name) for name in find_counted(v)]
     if len(found) == 1:
         kind, name = found[0]
         v.note(f"{kind}: taken from {quoted(name)}")
@@ -107,9 +112,9 @@ def _choose_neural(v: Variables) -> tuple[str, str]:
     if not found:
         raise InputError(
             "variables",
-            "spike times or counts",
-            "nothing known as either",
-            f"Name one with --spikes or --counts. The file has: {listed(v.values)}.",
+            "spike times, counts or a signal",
+            "nothing known as such",
+            f"Name one with --spikes, --counts or --signal. The file has: {listed(v.values)}.",
         )
     first, second = found[:2]
     raise InputError(

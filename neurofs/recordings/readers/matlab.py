@@ -1,7 +1,8 @@
 """MATLAB files: version 5 (and 4) with scipy, version 7.3 as the HDF5 it is.
 
 A variable keeps MATLAB's orientation, a cell array becomes a list in MATLAB's (column) order, a struct a
-dict, an array of structs a list of dicts. Objects and function handles are left out and noted.
+dict, an array of structs a list of dicts. Tables are read where mat-io is there (`readers.matlab_tables`); other
+objects and function handles are left out and noted.
 """
 
 import io
@@ -22,7 +23,8 @@ from neurofs.ground.files import hash_file
 from neurofs.recordings.readers.cell_explorer import arrange, is_cell_explorer
 from neurofs.recordings.readers.layout import interpret
 from neurofs.recordings.readers.mat5 import check_and_inflate
-from neurofs.recordings.readers.sizes import Budget, count_bytes
+from neurofs.recordings.readers.matlab_tables import read_tables
+from neurofs.recordings.readers.sizes import Budget, count_bytes, find_budget
 from neurofs.recordings.readers.variables import LeftOut, Variables, drop_left_out, flatten, join_rows
 from neurofs.recordings.recording import Recording
 
@@ -52,6 +54,11 @@ def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:
         raw, notes = _read_with_scipy(path)
     flat: dict[str, Any] = {}
     flatten(raw, "", flat)
+    if any(isinstance(value, LeftOut) for value in flat.values()):
+        tables = read_tables(path, notes)
+        known = {name.partition(".")[0] for name in tables}
+        hidden = {"None"} if tables else set()  # what scipy calls every object of a version 5 file
+        flat = {name: value for name, value in flat.items() if name not in known | hidden} | tables
     return drop_left_out(flat, notes), notes
 
 
@@ -63,7 +70,7 @@ def is_version_73(path: Path) -> bool:
 
 
 def _read_with_scipy(path: Path) -> tuple[dict[str, Any], list[str]]:
-    budget = Budget()
+    budget = find_budget()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

@@ -15,7 +15,7 @@ import scipy.sparse
 from neurofs.ground.errors import InputError
 from neurofs.recordings.readers.h5files import as_text, check_size, get_child, open_h5, read_array, read_content
 from neurofs.recordings.readers.hdf5 import find_objects
-from neurofs.recordings.readers.sizes import Budget
+from neurofs.recordings.readers.sizes import find_budget
 from neurofs.recordings.readers.variables import LeftOut, join_rows, split_words
 
 MAX_DEPTH = 20
@@ -36,7 +36,7 @@ class _Reader:
 
     def __init__(self, file: h5py.File) -> None:
         self.file = file
-        self.budget = Budget()
+        self.budget = find_budget()
 
     def read(self, item: Any, name: str, depth: int) -> Any:
         """Return one variable, field or cell."""
@@ -72,7 +72,7 @@ class _Reader:
             return self._read_empty(item, kind)
         if kind == "cell":
             return self._read_cells(item, name, depth)
-        if item.dtype.kind not in "biuf" or kind not in (*NUMERIC, "char", ""):
+        if item.shape is None or item.dtype.kind not in "biuf" or kind not in (*NUMERIC, "char", ""):
             return LeftOut()
         check_size(item, self.budget)
         array = read_content(item).T

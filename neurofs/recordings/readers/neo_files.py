@@ -1,5 +1,7 @@
 """Files of acquisition systems (Blackrock, Plexon, Intan, Spike2 …), read through the optional package neo.
 
+Neo reads in a process apart, under limits (`readers.apart`).
+
 Spike trains become channels. Signals of at most 2 kHz become behavior; faster ones are raw voltage and are
 left out. An epoch named for trials, or the only one, gives the trials. Events become variables `event.NAME`,
 for `--trial-start` and `--trial-stop`.
@@ -9,7 +11,9 @@ import io
 import re
 import struct
 import warnings
+from collections import Counter
 from contextlib import redirect_stderr, redirect_stdout
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,11 +23,12 @@ import numpy as np
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError, printable, quoted
 from neurofs.ground.files import hash_file
+from neurofs.recordings.readers.apart import read_apart
 from neurofs.recordings.readers.blackrock import read_labels
 from neurofs.recordings.readers.layout import interpret
 from neurofs.recordings.readers.neuralynx import MAGIC
 from neurofs.recordings.readers.nex import read_signal_times
-from neurofs.recordings.readers.sizes import Budget, count_bytes
+from neurofs.recordings.readers.sizes import count_bytes, find_budget
 from neurofs.recordings.readers.variables import Variables, word
 from neurofs.recordings.recording import TICK, Recording
 
@@ -41,25 +46,43 @@ _DAMAGE = (
 
 def read(path: Path, options: LoadOptions) -> Recording:
     """Return the recording in a file that neo can read."""
+    _require_neo()
+    values, notes = read_apart(__name__, "find_all", path)
+    return interpret(_arrange(values, options, notes), path.stem, path.name, hash_file(path))
+
+
+def find_all(path: Path) -> tuple[dict[str, Any], list[str]]:
+    """Return everything that a file holds by name, and notes on it."""
     notes: list[str] = []
     segments = _read_segments(path, notes)
-    times = read_signal_times(path) if path.suffix.lower() == ".nex" else {}
     trains = _read_trains(segments)
-    variables = _arrange(trains | _read_labels(path, trains), segments, options, notes, times)
-    return interpret(variables, path.stem, path.name, hash_file(path))
+    values = trains | _read_labels(path, trains) | _observe(segments)
+    return values | _read_rest(segments, notes, _read_times(path)), notes
+
+
+def find_behavior(path: Path) -> tuple[dict[str, Any], list[str]]:
+    """Return the signals, events and epochs of a file by name, without its spikes, and notes on them."""
+    notes: list[str] = []
+    return _read_rest(_read_segments(path, notes), notes, _read_times(path)), notes
+
+
+def _read_times(path: Path) -> dict[str, np.ndarray]:
+    return read_signal_times(path) if path.suffix.lower() == ".nex" else {}
 
 
 def read_segments(segments: list[Any], options: LoadOptions, name: str) -> Recording:
     """Return the recording in segments that are in memory, one after the other on one clock."""
+    notes: list[str] = []
     parts = [_load_parts(segment) for segment in segments]
-    return interpret(_arrange(_read_trains(parts), parts, options, [], {}), name)
+    values = _read_trains(parts) | _observe(parts) | _read_rest(parts, notes, {})
+    return interpret(_arrange(values, options, notes), name)
 
 
-def _arrange(
-    trains: dict[str, Any], segments: list[Any], options: LoadOptions, notes: list[str], times: dict[str, np.ndarray]
-) -> Variables:
-    observed = np.array([_observed(segment) for segment in segments])
-    values = trains | {"observed": observed} | _read_rest(segments, notes, times)
+def _observe(segments: list[Any]) -> dict[str, Any]:
+    return {"observed": np.array([_observed(segment) for segment in segments])}
+
+
+def _arrange(values: dict[str, Any], options: LoadOptions, notes: list[str]) -> Variables:
     chosen = {"spikes": options.spikes or "spikes", "time_unit": options.time_unit or "s"}
     if "trials.start" in values and options.trials and options.trial_unit is None:
         chosen["trial_unit"] = "time"
@@ -74,9 +97,14 @@ def _read_labels(path: Path, values: dict[str, Any]) -> dict[str, Any]:
 
 def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:
     """Return the signals, events and epochs of a file by name, without its spikes, and notes on them."""
-    notes: list[str] = []
-    times = read_signal_times(path) if path.suffix.lower() == ".nex" else {}
-    return _read_rest(_read_segments(path, notes), notes, times), notes
+    _require_neo()
+    return read_apart(__name__, "find_behavior", path)
+
+
+def _require_neo() -> None:
+    if find_spec("neo") is None:
+        remedy = "Install it: pip install 'neurofs[neo]'."
+        raise InputError("format", "the package neo, which reads it", "none", remedy)
 
 
 def _read_rest(segments: list[Any], notes: list[str], times: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -88,12 +116,9 @@ def _read_rest(segments: list[Any], notes: list[str], times: dict[str, np.ndarra
 
 def _read_segments(path: Path, notes: list[str]) -> list[Any]:
     """Return the segments of the first block, loaded except for signals that stay on disk."""
+    import neo
+
     _refuse_neuralynx(path)
-    try:
-        import neo
-    except ImportError:
-        remedy = "Install it: pip install 'neurofs[neo]'."
-        raise InputError("format", "the package neo, which reads it", "none", remedy) from None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -123,7 +148,7 @@ def _refuse_neuralynx(path: Path) -> None:
 
 def _load_parts(segment: Any) -> SimpleNamespace:
     """Return the parts of a segment, loaded if neo left them on disk; of the signals those slow enough for behavior."""
-    budget = Budget()
+    budget = find_budget()
     parts = {n: [_load(part) for part in getattr(segment, n)] for n in ("spiketrains", "epochs", "events")}
     slow = [s for s in segment.analogsignals if float(s.sampling_rate.rescale("Hz")) <= FASTEST]
     for signal in slow:
@@ -193,7 +218,8 @@ def _train_name(train: Any, i: int) -> str:
 
 
 def _make_unique(names: list[str]) -> list[str]:
-    return [name if names.count(name) == 1 else f"{name} ({i})" for i, name in enumerate(names)]
+    times = Counter(names)
+    return [name if times[name] == 1 else f"{name} ({i})" for i, name in enumerate(names)]
 
 
 def _read_signals(segments: list[Any], notes: list[str]) -> dict[str, Any]:

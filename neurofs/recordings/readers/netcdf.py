@@ -12,10 +12,10 @@ import xarray as xr
 from neurofs.ground.config import LoadOptions, refuse_options
 from neurofs.ground.errors import InputError, printable
 from neurofs.ground.files import hash_file
-from neurofs.recordings.readers.h5files import check_size, open_h5
+from neurofs.recordings.readers.h5files import check_size, open_h5, where_in
 from neurofs.recordings.readers.hdf5 import find_objects
 from neurofs.recordings.readers.objects import OPTIONS, read_object
-from neurofs.recordings.readers.sizes import Budget
+from neurofs.recordings.readers.sizes import find_budget
 from neurofs.recordings.recording import Recording
 
 
@@ -34,8 +34,16 @@ def read(path: Path, options: LoadOptions) -> Recording:
 
 def _check_sizes(path: Path) -> None:
     """Refuse data that are stored elsewhere, or that are declared and not there."""
-    budget = Budget()
+    budget = find_budget()
     with open_h5(path, free_layout=True) as file:
         for item in find_objects(file).values():
             if isinstance(item, h5py.Dataset):
                 check_size(item, budget)
+                _check_dimensions(item)
+
+
+def _check_dimensions(item: h5py.Dataset) -> None:
+    """Refuse a list of more dimensions than there are axes, at which the library writes where it may not."""
+    if "DIMENSION_LIST" in item.attrs and item.attrs.get_id("DIMENSION_LIST").shape != (item.ndim,):
+        found = f"shape {item.shape} and another number of dimensions"
+        raise InputError(where_in(item), "a dimension for each axis", found, "The file is damaged; write it again.")

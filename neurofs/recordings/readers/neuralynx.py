@@ -13,7 +13,7 @@ import pandas as pd
 from neurofs.ground.config import LoadOptions, refuse_options
 from neurofs.ground.errors import InputError, printable
 from neurofs.ground.files import hash_file, hash_files
-from neurofs.recordings.readers.sizes import Budget
+from neurofs.recordings.readers.sizes import find_budget
 from neurofs.recordings.readers.spike_lists import split_by_channel
 from neurofs.recordings.readers.variables import find_kept, split_words
 from neurofs.recordings.recording import Recording
@@ -92,5 +92,5 @@ def _map_records(file: Path, notes: list[str]) -> np.ndarray:
         raise InputError(file.name, "spikes", "a header alone", "Nothing was recorded in this file; name another.")
     if rest:
         notes.append(f"{file.name}: the last record is incomplete ({rest} bytes) and left out")
-    Budget().take(file.name, n_records * 16, file.stat().st_size)
+    find_budget().take(file.name, n_records * 16, file.stat().st_size)
     return np.memmap(file, dtype=kind, mode="r", offset=HEADER, shape=(n_records,))

@@ -12,7 +12,7 @@ from neurofs.ground.errors import InputError, quoted
 from neurofs.ground.files import hash_file
 from neurofs.recordings.readers.layout import interpret
 from neurofs.recordings.readers.npy import read_header
-from neurofs.recordings.readers.sizes import Budget, count_bytes
+from neurofs.recordings.readers.sizes import Budget, count_bytes, find_budget
 from neurofs.recordings.readers.variables import Variables
 from neurofs.recordings.recording import Recording
 
@@ -29,7 +29,7 @@ def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:
     """Return the arrays of an archive by name, and notes on what was left out."""
     values: dict[str, Any] = {}
     notes: list[str] = []
-    budget = Budget()
+    budget = find_budget()
     try:
         with zipfile.ZipFile(path) as archive:
             for info in archive.infolist():

@@ -1,11 +1,13 @@
 """NWB 2 files, read with h5py alone.
 
-Read are the units with their spike times, observation intervals and plain columns; the electrodes they sit
-on; every time series of ``processing`` and ``acquisition`` that could be behavior; and the trials. Whatever
+Read are the units with their spike times, observation intervals and plain columns; the electrodes they sit on; in a
+file without units, counts or a continuous signal (`readers.nwb_signals`); every time series of ``processing`` and
+``acquisition`` that could be behavior; and the trials. Whatever
 else the file holds, extensions included, does not matter.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,26 +20,27 @@ import pandas as pd
 from neurofs.ground.config import LoadOptions, refuse_options
 from neurofs.ground.errors import InputError, printable, quoted
 from neurofs.ground.files import hash_file
+from neurofs.recordings.defects import MOST_COLUMNS
 from neurofs.recordings.readers.bins import seconds_per_unit
 from neurofs.recordings.readers.counts import read_counts
 from neurofs.recordings.readers.h5files import (
     LeavesFile,
     as_text,
-    check_size,
     children,
     get_child,
     has_child,
     open_h5,
     read_array,
-    read_text,
     where_in,
 )
+from neurofs.recordings.readers.nwb_signals import SIGNALS, VOLTAGE, choose_signal, read_signal
+from neurofs.recordings.readers.nwb_tables import plain_columns
 from neurofs.recordings.readers.variables import Variables, find_kept, require_name, split_words
 from neurofs.recordings.recording import Recording, Series
 
 OPTIONS = split_words(
     "name behavior behavior_file circular trials exclude_channels sort_spikes time_unit sampling_rate "
-    "counts counts_unit counts_bin_width"
+    "counts counts_unit counts_bin_width signal signal_unit"
 )
 
 NOT_BEHAVIOR = split_words(
@@ -45,6 +48,11 @@ NOT_BEHAVIOR = split_words(
     "OnePhotonSeries TwoPhotonSeries RoiResponseSeries PatchClampSeries CurrentClampSeries VoltageClampSeries"
 )
 """Series types of the NWB core that hold signals or pictures, not behavior."""
+
+NOT_READ = tuple(kind for kind in NOT_BEHAVIOR if kind not in SIGNALS)
+"""Those that are not read as signals unless they are named: raw voltage, and pictures."""
+
+PICTURES = tuple(kind for kind in NOT_READ if kind != VOLTAGE)
 
 COUNTS = re.compile(r"(spike|bin)[a-z]*[_ ]?(count|spike)|counts$|^tx$|threshold_?crossing", re.IGNORECASE)
 """How series of counts are called in files without units."""
@@ -68,8 +76,8 @@ def read_open(
     refuse_options(options, OPTIONS, "NWB files")
     _check_version(file)
     notes = list(known)
-    binned = _find_counts(file, options)
-    content = _read_units(file, options, notes) if binned is None else _read_counts(*binned, options, notes)
+    binned = _find_binned(file, options)
+    content = _read_units(file, options, notes) if binned is None else _read_binned(*binned, options, notes)
     return Recording(
         name=options.name or name,
         behavior=_read_behavior(file, options, notes, binned[0] if binned else ""),
@@ -104,42 +112,52 @@ def _check_version(file: h5py.File) -> None:
 def _get_units(file: h5py.File) -> h5py.Group:
     units = get_child(file, "units")
     if not isinstance(units, h5py.Group):
-        remedy = "The file has no sorted spikes; a series of counts is named with --counts."
+        remedy = "The file has no sorted spikes; a series is named with --counts, or --signal if it is continuous."
         raise InputError("/units", "a table of units", "none", remedy)
     return units
 
 
-# Counts
+# Counts and signals
 
 
-def _find_counts(file: h5py.File, options: LoadOptions) -> tuple[str, h5py.Group] | None:
-    """Return the series of counts that the user names or, in a file without units, the one that is called so."""
-    groups = list(_find_series(file))
+def _find_binned(file: h5py.File, options: LoadOptions) -> tuple[str, h5py.Group] | None:
+    """Return the series that the user names or, in a file without units, the one of counts or of a signal."""
+    if options.counts and options.signal:
+        raise InputError("--counts and --signal", "one of the two", "both", "Leave one out.")
+    groups = list(_find_series(file, PICTURES if options.signal else NOT_READ))
     series = dict(zip(_short_names([group.name for group in groups]), groups, strict=True))
-    if options.counts is not None:
-        return options.counts, series[require_name(options.counts, series, "--counts", "a series of the file")]
+    for key in ("counts", "signal"):
+        name = getattr(options, key)
+        if name is not None:
+            return name, series[require_name(name, series, f"--{key}", "a series of the file")]
     if get_child(file, "units") is not None:
         return None
     found = [name for name, g in series.items() if COUNTS.search(name) and getattr(g["data"], "ndim", 0) == 2]
     if len(found) > 1:
         remedy = "Choose with --counts."
         raise InputError("series", "one of counts", f"{quoted(found[0])} and {quoted(found[1])}", remedy)
-    return (found[0], series[found[0]]) if found else None
+    name = found[0] if found else choose_signal(series)
+    return None if name is None else (name, series[name])
 
 
-def _read_counts(name: str, group: h5py.Group, options: LoadOptions, notes: list[str]) -> dict[str, Any]:
-    """Return counts per bin from a series; its times are the beginnings of the bins."""
+def _read_binned(name: str, group: h5py.Group, options: LoadOptions, notes: list[str]) -> dict[str, Any]:
+    """Return counts per bin, or a signal, from a series; its times are the beginnings of the bins."""
+    is_signal = options.signal is not None or options.signal_unit is not None
+    if is_signal or (options.counts is None and as_text(group.attrs.get("neurodata_type", "")) in SIGNALS):
+        times = _read_times(group, len(get_child(group, "data")))
+        return read_signal(name, group, times, options, notes)
     data = read_array(get_child(group, "data"), where_in(group, "data"))
     unit = as_text(group["data"].attrs.get("unit", ""))
     values = {name: data, f"{name}_unit": unit, "time": _read_times(group, len(data))}
     given = {"counts": name, "orientation": "time-by-channel", "time": "time"}
     given |= {key: getattr(options, key) for key in ("counts_unit", "counts_bin_width")}
     v = Variables(values, LoadOptions(**given), notes)
-    counts, bins = read_counts(v, v.use(name))
+    counts, bins, unit = read_counts(v, v.use(name))
     kept = find_kept([str(i) for i in range(counts.shape[1])], options.exclude_channels)
     notes[:] = [*v.notes, f"counts: taken from the series {quoted(name)}"]
     return {
         "counts": bins.fill_gaps(counts)[:, kept],
+        "unit": unit,
         "bin_width": bins.width,
         "start": bins.start,
         "observed": bins.observed,
@@ -175,6 +193,9 @@ def _ragged(table: h5py.Group, name: str) -> list[np.ndarray] | None:
         raise InputError(where_in(table, f"{name}_index"), "the index of a ragged column", "none", DAMAGED)
     flat = read_array(values, where_in(table, name)).astype(np.float64, copy=False)
     stops = read_array(index, where_in(table, f"{name}_index")).astype(np.int64)
+    if not flat.ndim or stops.ndim != 1:
+        found = f"values of shape {flat.shape} and an index of shape {stops.shape}"
+        raise InputError(where_in(table, name), "a ragged column", found, DAMAGED)
     starts = np.concatenate([[0], stops])[:-1]
     if len(stops) and (np.any(stops < starts) or stops[-1] != len(flat)):
         found = (
@@ -186,9 +207,9 @@ def _ragged(table: h5py.Group, name: str) -> list[np.ndarray] | None:
 
 def _read_channels(file: h5py.File, units: h5py.Group, n_units: int) -> pd.DataFrame:
     """Return the plain columns of the units, and of the first electrode of each."""
-    table = _plain_columns(units, n_units, skip={"spike_times", "obs_intervals", "electrodes"})
+    table = plain_columns(units, n_units, skip={"spike_times", "obs_intervals", "electrodes"})
     ids = get_child(units, "id")
-    names = read_array(ids, where_in(units, "id")) if ids is not None else np.arange(n_units)
+    names = np.atleast_1d(read_array(ids, where_in(units, "id"))) if ids is not None else np.arange(n_units)
     if len(names) != n_units:
         raise InputError(where_in(units, "id"), f"{n_units} ids, one per unit", len(names), DAMAGED)
     table.insert(0, "name", [str(name) for name in names])
@@ -196,10 +217,15 @@ def _read_channels(file: h5py.File, units: h5py.Group, n_units: int) -> pd.DataF
         table["name"] = table.pop("unit_name").map(str)
     electrode = _ragged(units, "electrodes") if get_child(units, "electrodes_index") is not None else None
     if electrode is not None and len(electrode) == n_units:
-        first = pd.array([int(e[0]) if len(e) else pd.NA for e in electrode], dtype="Int64")
+        first = pd.array([_whole_number(e) for e in electrode], dtype="Int64")
         table.insert(1, "electrode", first)
         table = _join_electrodes(file, table)
     return table
+
+
+def _whole_number(values: np.ndarray) -> Any:
+    """Return the first of some numbers; missing if there is none, or one that counts nothing."""
+    return int(values[0]) if values.size and values.ndim == 1 and abs(values[0]) < 2**53 else pd.NA
 
 
 def _join_electrodes(file: h5py.File, table: pd.DataFrame) -> pd.DataFrame:
@@ -210,42 +236,12 @@ def _join_electrodes(file: h5py.File, table: pd.DataFrame) -> pd.DataFrame:
         return table
     if ids is None:
         return table
-    electrodes = _plain_columns(group, read_array(ids, where_in(group, "id")).size, skip=set())
+    electrodes = plain_columns(group, read_array(ids, where_in(group, "id")).size, skip=set())
     wanted = [c for c in electrodes if c not in table]
     rows = table["electrode"].to_numpy(dtype=float, na_value=np.nan)
     known = np.isfinite(rows) & (rows >= 0) & (rows < len(electrodes))
     joined = electrodes[wanted].reindex(np.where(known, rows, -1).astype(int)).reset_index(drop=True)
     return pd.concat([table, joined], axis=1)
-
-
-def _plain_columns(table: h5py.Group, n_rows: int, skip: set[str]) -> pd.DataFrame:
-    """Return the columns that hold one number or text per row; ragged and wide ones are left out."""
-    columns = {}
-    for name, column in children(table):
-        ragged = name.endswith("_index") or has_child(table, f"{name}_index")
-        plain = isinstance(column, h5py.Dataset) and column.shape == (n_rows,)
-        if plain and not ragged and name not in skip and name != "id":
-            values = _read_column(column)
-            if values is not None:
-                columns[name] = values
-    listed = [as_text(name) for name in np.atleast_1d(table.attrs.get("colnames", []))]
-    order = [name for name in listed if name in columns] + [name for name in columns if name not in listed]
-    return pd.DataFrame(columns, index=range(n_rows))[order]
-
-
-def _read_column(column: h5py.Dataset) -> Any:
-    check_size(column)
-    if h5py.check_dtype(ref=column.dtype) is not None:
-        return [_name_of(column.file, reference) for reference in column[()]]
-    if column.dtype.kind in "biuf":
-        return read_array(column)
-    if column.dtype.kind == "S" or h5py.check_string_dtype(column.dtype) is not None:
-        return read_text(column)
-    return None
-
-
-def _name_of(file: h5py.File, reference: Any) -> str:
-    return str(file[reference].name).rsplit("/", 1)[-1] if reference else ""
 
 
 # Observation
@@ -328,27 +324,27 @@ def read_behavior_and_trials(
         return _read_behavior(file, options, notes), _read_trials(file) if options.trials else None
 
 
-def _find_series(file: h5py.File) -> Iterator[h5py.Group]:
-    """Yield the groups that hold a time series which could be behavior."""
+def _find_series(file: h5py.File, leave_out: Sequence[str] = NOT_BEHAVIOR) -> Iterator[h5py.Group]:
+    """Yield the groups that hold a time series which could be behavior, or counts, or a signal."""
     for top in ("processing", "acquisition"):
         group = get_child(file, top)
         if isinstance(group, h5py.Group):
-            yield from _walk(group, depth=0, seen=set())
+            yield from _walk(group, leave_out, depth=0, seen=set())
 
 
-def _walk(group: h5py.Group, depth: int, seen: set[int]) -> Iterator[h5py.Group]:
+def _walk(group: h5py.Group, leave_out: Sequence[str], depth: int, seen: set[int]) -> Iterator[h5py.Group]:
     """Yield the time series in a group, each once, though links may go round in circles."""
     place = h5py.h5o.get_info(group.id).addr
     if place in seen:
         return
     seen.add(place)
     for _, child in children(group):
-        if not isinstance(child, h5py.Group) or as_text(child.attrs.get("neurodata_type", "")) in NOT_BEHAVIOR:
+        if not isinstance(child, h5py.Group) or as_text(child.attrs.get("neurodata_type", "")) in leave_out:
             continue
         if has_child(child, "data") and (has_child(child, "timestamps") or has_child(child, "starting_time")):
             yield child
         elif depth < 4:
-            yield from _walk(child, depth + 1, seen)
+            yield from _walk(child, leave_out, depth + 1, seen)
 
 
 def _short_names(paths: list[str]) -> list[str]:
@@ -357,18 +353,23 @@ def _short_names(paths: list[str]) -> list[str]:
     >>> _short_names(["/acquisition/Position/x", "/acquisition/Position/y", "/processing/behavior/Eye/x"])
     ['Position/x', 'y', 'Eye/x']
     """
-    names = []
-    for path in paths:
-        parts = path.strip("/").split("/")
-        ends = ("/".join(parts[i:]) for i in range(len(parts) - 1, -1, -1))
-        names.append(next(e for e in ends if sum(("/" + p.strip("/")).endswith("/" + e) for p in paths) == 1))
-    return names
+    ends = [_list_ends(path) for path in paths]
+    times = Counter(end for own in ends for end in own)
+    return [next(end for end in own if times[end] == 1) for own in ends]
+
+
+def _list_ends(path: str) -> list[str]:
+    parts = path.strip("/").split("/")
+    return ["/".join(parts[i:]) for i in range(len(parts) - 1, -1, -1)]
 
 
 def _read_series(name: str, group: h5py.Group, circular: bool, notes: list[str]) -> Series | None:
     data = get_child(group, "data")
     if not isinstance(data, h5py.Dataset) or data.dtype.kind not in "biuf" or data.ndim not in (1, 2):
         notes.append(f"series '{name}': left out, not a table of numbers")
+        return None
+    if data.ndim == 2 and data.shape[1] > MOST_COLUMNS:
+        notes.append(f"series '{name}': left out, {data.shape[1]:,} columns are no behavior")
         return None
     values = read_array(data).astype(np.float64)
     values = values * _number_attribute(data, "conversion", 1.0) + _number_attribute(data, "offset", 0.0)
@@ -392,7 +393,7 @@ def _read_times(group: h5py.Group, n_samples: int) -> np.ndarray:
     start = get_child(group, "starting_time")
     first = read_array(start, where_in(group, "starting_time"))
     rate = _number_attribute(start, "rate", 0.0)
-    if not rate > 0 or np.ndim(first) > 0:
+    if not 0 < rate < np.inf or np.ndim(first) > 0:
         found = f"rate {rate:g}, start of shape {np.shape(first)}"
         raise InputError(where_in(group, "starting_time"), "a time and a rate above 0 Hz", found, "Correct the file.")
     return float(first) + np.arange(n_samples) / rate
@@ -420,7 +421,7 @@ def _read_trials(file: h5py.File) -> pd.DataFrame | None:
         remedy = "Leave trials out with --no-trials."
         raise InputError(where_in(group), "columns start_time and stop_time", found, remedy)
     starts = np.atleast_1d(read_array(starts, where_in(group, "start_time")))
-    table = _plain_columns(group, len(starts), skip=set())
+    table = plain_columns(group, len(starts), skip=set())
     if "stop_time" not in table:
         stops = read_array(get_child(group, "stop_time"), where_in(group, "stop_time"))
         remedy = "Leave trials out with --no-trials."

@@ -16,8 +16,8 @@ import numpy as np
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError, printable, quoted
 from neurofs.ground.files import hash_files
-from neurofs.recordings.readers.nwb import NOT_BEHAVIOR, read_open
-from neurofs.recordings.readers.sizes import Budget, count_bytes
+from neurofs.recordings.readers.nwb import NOT_READ, read_open
+from neurofs.recordings.readers.sizes import count_bytes, find_budget
 from neurofs.recordings.recording import Recording
 
 PARTS = ("units", "processing", "acquisition", "intervals/trials", "general/extracellular_ephys/electrodes")
@@ -66,7 +66,7 @@ def list_files(path: Path) -> list[Path]:
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    if not folder.is_dir() or _read_json(folder / ".zattrs").get("neurodata_type") in NOT_BEHAVIOR:
+    if not folder.is_dir() or _read_json(folder / ".zattrs").get("neurodata_type") in NOT_READ:
         return
     for child in sorted(folder.iterdir()):
         if child.is_dir():
@@ -87,7 +87,7 @@ class _Store:
     """Copies what is in a folder of Zarr, within one budget."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.budget = path, Budget()
+        self.path, self.budget = path, find_budget()
 
     def copy(self, source: Any, target: h5py.Group, where: str, notes: list[str], depth: int) -> None:
         """Copy a group with its attributes and members; raw signals and pictures are passed over."""
@@ -95,7 +95,7 @@ class _Store:
         for name, array in source.arrays():
             self._copy_array(array, target, name, f"{where}/{name}", notes)
         for name, group in source.groups():
-            if group.attrs.get("neurodata_type") not in NOT_BEHAVIOR and depth < MAX_DEPTH:
+            if group.attrs.get("neurodata_type") not in NOT_READ and depth < MAX_DEPTH:
                 self.copy(group, target.create_group(name), f"{where}/{name}", notes, depth + 1)
 
     def _copy_array(self, array: Any, target: h5py.Group, name: str, where: str, notes: list[str]) -> None:

@@ -5,7 +5,8 @@
 `units` is what holds the spikes: a TsGroup of pynapple, a sorting of SpikeInterface, a Segment or Block of Neo, an
 NWBFile that pynwb has opened, a DataFrame with the columns `time` and `channel`, a mapping of names to spike times; or
 counts per bin: a DataFrame whose index (or column `time`), or a DataArray or Dataset of xarray whose `time`, says when
-each bin begins.
+each bin begins. With `signal_unit="dF/F"` the same hold a continuous signal, and so does a TsdFrame of pynapple; a
+Dataset may have a variable `signal` in place of `counts`, or one that the option of this name names.
 `observed`, pairs of start and stop or an IntervalSet, says when spikes were recorded, where the object does not know.
 What a Segment, an NWBFile or a Dataset hold beside the spikes is behavior and trials without being named. Libraries
 are never imported here: an object that is given has been imported already.
@@ -20,15 +21,16 @@ import pandas as pd
 
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError, UsageError
+from neurofs.recordings.readers.bins import read_bins
 from neurofs.recordings.readers.object_series import as_intervals, as_series, as_trials, find_library, find_time
-from neurofs.recordings.readers.rates import as_counts
+from neurofs.recordings.readers.signals import as_numbers, settle_signal
 from neurofs.recordings.readers.spike_lists import split_by_channel
 from neurofs.recordings.readers.variables import Variables, find_kept, listed, split_words
 from neurofs.recordings.recording import TICK, Recording
 
 OPTIONS = split_words(
     "name trials channels exclude_channels from_time to_time where sort_spikes circular unsorted behavior_file "
-    "counts_unit"
+    "counts_unit signal signal_unit"
 )
 Content = dict[str, Any]
 """Arguments of a Recording."""
@@ -71,6 +73,7 @@ def _take_apart(recording: Recording) -> Content:
 def _find_reader(source: Any) -> Callable[[Any, LoadOptions], Content]:
     readers: dict[tuple[str, str], Callable[[Any, LoadOptions], Content]] = {
         ("pynapple", "TsGroup"): _read_ts_group,
+        ("pynapple", "TsdFrame"): _read_tsd_frame,
         ("spikeinterface", "BaseSorting"): _read_sorting,
         ("neo", "Segment"): _read_segment,
         ("neo", "Block"): _read_segment,
@@ -150,6 +153,15 @@ def _close(observed: np.ndarray, spikes: list[np.ndarray]) -> np.ndarray:
     return observed + np.column_stack([np.zeros(len(observed)), TICK * at_end])
 
 
+def _read_tsd_frame(source: Any, options: LoadOptions) -> Content:
+    """Read a signal of pynapple; what is not said to be one could be counts, whose times are the middles of bins."""
+    if options.signal_unit is None:
+        remedy = "Give the TsGroup with the spikes; or say signal_unit='dF/F' (or whatever it is) of a signal."
+        raise InputError("TsdFrame", "spikes, or a signal with its unit", "neither", remedy)
+    names = [str(name) for name in source.columns]
+    return _bins(source.t, source.values, names, options)
+
+
 def _own(array: Any) -> np.ndarray:
     return np.array(array, dtype=np.float64)
 
@@ -227,37 +239,38 @@ def _is_one_each(column: Any, index: np.ndarray) -> bool:
 
 
 def _read_counts(source: Any, options: LoadOptions) -> Content:
-    """Read counts of xarray, on the dimensions time and one more, which names the channels."""
+    """Read counts or a signal of xarray, on the dimensions time and one more, which names the channels."""
     if "time" not in source.dims or source.ndim != 2:
         raise InputError("counts", "the dimensions time and channel", listed(source.dims), "Rename or choose them.")
     counts = source.transpose("time", ...)
     other = counts.dims[1]
     names = [str(name) for name in counts[other].values] if other in counts.coords else None
-    content = _bins(
-        find_time(counts, "counts"), counts.values, names or [str(i) for i in range(counts.shape[1])], options
-    )
-    for key, column in counts.coords.items():
-        if column.dims == (other,) and key != other:
-            content["channels"][str(key)] = column.values
-    return content
+    unit = str(source.attrs.get("units", source.attrs.get("unit", "")))
+    known = {str(key): c.values for key, c in counts.coords.items() if c.dims == (other,) and key != other}
+    names = names or [str(i) for i in range(counts.shape[1])]
+    is_signal = options.signal is not None or source.name == "signal"
+    time = find_time(counts, "counts")
+    return _bins(time, counts.values, names, options, unit, known, "signal" if is_signal else "counts")
 
 
 def _read_dataset(source: Any, options: LoadOptions) -> Content:
     """Read a Dataset: `counts`, or `spike_times` with a coordinate `spike_channel`; the rest is behavior."""
-    if "counts" in source:
-        content = _read_counts(source["counts"], options)
+    name = options.signal or ("counts" if "counts" in source else "signal")
+    if name in source:
+        content = _read_counts(source[name], options)
     elif "spike_times" in source and "spike_channel" in source:
         pairs = {"time": source["spike_times"].values, "channel": source["spike_channel"].values}
         content = _read_frame(pd.DataFrame(pairs), options)
     else:
         remedy = "Name the counts so, or give the DataArray that holds them."
-        raise InputError("Dataset", "counts, or spike_times and spike_channel", listed(source.data_vars), remedy)
+        expected = "counts, a signal, or spike_times and spike_channel"
+        raise InputError("Dataset", expected, listed(source.data_vars), remedy)
     of_trials = source["trial_start"].dims if "trial_start" in source and "trial_stop" in source else None
     if of_trials is not None and options.trials:
         columns = {str(n): x.values for n, x in source.variables.items() if x.dims == of_trials}
         names = {"trial_start": "start", "trial_stop": "stop"}
         content["trials"] = as_trials(pd.DataFrame({names.get(n, n): x for n, x in columns.items()}))
-    taken = ("counts", "spike_times", "spike_channel")
+    taken = (name, "spike_times", "spike_channel")
     others = {str(n): x for n, x in source.data_vars.items() if n not in taken and x.dims != of_trials}
     behavior = {n: as_series(n, x, n in options.circular) for n, x in others.items() if _is_behavior(x)}
     return content | {"behavior": behavior}
@@ -267,23 +280,39 @@ def _is_behavior(item: Any) -> bool:
     return 1 <= item.ndim <= 2 and item.dims[0] in item.coords and item.dtype.kind in "iuf"
 
 
-def _bins(time: np.ndarray, counts: Any, names: list[str], options: LoadOptions) -> Content:
-    """Return counts on regular bins that begin at these times; rates are turned into counts, or refused."""
-    values = np.asarray(counts)
+def _bins(
+    time: np.ndarray,
+    values: Any,
+    names: list[str],
+    options: LoadOptions,
+    unit: str = "",
+    known: Mapping[str, Any] | None = None,
+    name: str = "counts",
+) -> Content:
+    """Return counts, or a signal, on bins that begin at these times; rates are turned into counts, or refused."""
+    values = np.asarray(values)
+    if values.dtype.kind not in "biuf":
+        raise InputError(name, "numbers", f"{values.dtype}", "Leave out columns that are no channels.")
+    given = {key: getattr(options, key) for key in ("counts_unit", "signal_unit")}
+    given["signal"] = name if name == "signal" else None
+    v = Variables({name: values, f"{name}_unit": unit, "time": time}, LoadOptions(**given, time_unit="s"))
+    table = pd.DataFrame({"name": names}).assign(**(known or {}))
+    if name == "signal" or options.signal_unit is not None:
+        bins = read_bins(v, len(values), sampled=True)
+        numbers, unit = as_numbers(v, name, values, bins.width)
+        content = {"counts": bins.fill_gaps(numbers), "bin_width": bins.width, "start": bins.start}
+        content |= {"unit": unit, "observed": bins.observed, "channels": table}
+        return settle_signal(content, v.note) | {"notes": v.notes, "remarks": v.remarks}
+    width = _find_width(time)
+    numbers, unit = as_numbers(v, name, values, width)
+    content = {"counts": numbers, "unit": unit, "bin_width": width, "start": float(time[0]), "channels": table}
+    return content | {"notes": v.notes, "remarks": v.remarks}
+
+
+def _find_width(time: np.ndarray) -> float:
+    """Return the width of bins that begin at these times, which must be regular."""
     steps = np.diff(time)
     if not len(steps) or not np.allclose(steps, steps[0], rtol=0, atol=1e-6 * max(abs(steps[0]), 1e-3)):
         found = "one bin" if not len(steps) else f"from {steps.min():g} to {steps.max():g} s apart"
         raise InputError("counts", "regular bins in seconds", found, "Reindex them, with every bin in its place.")
-    if values.dtype.kind not in "biuf":
-        raise InputError("counts", "numbers", f"{values.dtype}", "Leave out columns that are no channels.")
-    width = round(float(time[-1] - time[0]) / (len(time) - 1), 9)
-    v = Variables({"counts": values}, LoadOptions(counts_unit=options.counts_unit))
-    whole = as_counts(v, "counts", values, width)
-    about = {"notes": v.notes, "remarks": v.remarks}
-    return {
-        "counts": whole,
-        "bin_width": width,
-        "start": float(time[0]),
-        "channels": pd.DataFrame({"name": names}),
-        **about,
-    }
+    return round(float(time[-1] - time[0]) / (len(time) - 1), 9)

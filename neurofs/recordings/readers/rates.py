@@ -22,12 +22,13 @@ RATE_NAME = re.compile(
     re.ASCII,
 )
 RATE_UNITS = ("hz", "1/s", "s^-1", "sp/s", "spk/s", "spikes/s", "spikes/sec", "spikes per second", "imp/s")
+SIGNAL = "--signal-unit with their unit (dF/F, uV)"
 COUNT_UNITS = ("count", "counts", "spikes", "spikes/bin", "1", "spike count")
 
 
 def as_counts(v: Variables, name: str, numbers: np.ndarray, width: float) -> np.ndarray:
     """Return numbers of spikes in bins of `width` seconds from a stored table."""
-    unit = v.ask("counts_unit") or _find_unit(v, name)
+    unit = v.ask("counts_unit") or _know_unit(find_stated(v, name))
     if unit == "Hz":
         v.note(f"counts: {quoted(name)} is in Hz, multiplied by the bin width of {width:g} s")
         return _compact(_multiply(numbers, width))
@@ -36,17 +37,20 @@ def as_counts(v: Variables, name: str, numbers: np.ndarray, width: float) -> np.
     return _compact(numbers)
 
 
-def _find_unit(v: Variables, name: str) -> str | None:
-    """Return the unit that the file states for the table, if it is one of those known."""
+def find_stated(v: Variables, name: str) -> str:
+    """Return the unit that the file states for a table; empty if it states none."""
     for key in (f"{name}.unit", f"{name}.units", f"{name}_unit", f"{name}_units"):
-        text = (v.text(key) or "").strip().lower()
+        text = (v.text(key) or "").strip()
         if text:
             v.use(key)
-        if text in RATE_UNITS:
-            return "Hz"
-        if text in COUNT_UNITS:
-            return "count"
-    return None
+            return text
+    return ""
+
+
+def _know_unit(stated: str) -> str | None:
+    """Return which of two readings a stated unit means."""
+    text = stated.lower()
+    return "Hz" if text in RATE_UNITS else "count" if text in COUNT_UNITS else None
 
 
 def _settle(v: Variables, name: str, numbers: np.ndarray, width: float) -> np.ndarray:
@@ -122,13 +126,15 @@ def _ask(name: str, width: float, found: str, right: float) -> InputError:
 def _refuse_fractions(name: str, numbers: np.ndarray, width: float) -> InputError:
     what = _name_kind(numbers)
     if what:
-        return InputError(quoted(name), "whole numbers of spikes", what, "Store the counts before they were scaled.")
+        remedy = f"Store the counts before they were scaled; if they never were spikes, say {SIGNAL}."
+        return InputError(quoted(name), "whole numbers of spikes", what, remedy)
     row, channel = np.argwhere(np.isfinite(numbers) & (numbers != np.rint(numbers)))[0]
     return InputError(
         quoted(name),
         "whole numbers of spikes",
         f"{numbers[row, channel]:g} (bin {row}, channel {channel})",
-        "If these are rates in spikes per second, pass --counts-unit Hz; if they are smoothed counts, count.",
+        "If these are rates in spikes per second, pass --counts-unit Hz; if they are smoothed counts, count; if they "
+        f"never were spikes, say {SIGNAL}.",
     )
 
 

@@ -126,10 +126,19 @@ def _split(v: Variables, name: str, times: np.ndarray) -> tuple[list[np.ndarray]
             return _split_at(v.vector(v.use(name + end)), times, name + end), None
     labels = v.find_one("spike_channels", CHANNEL_WORDS, lambda value: has_size(value, len(times)))
     if labels is None:
+        _refuse_channels(v, len(times))
         _refuse_counts(name, times)
         v.note(f"spikes: {quoted(name)} read as one channel; no variable says the channel of each spike")
         return [times], None
     return _split_by(v, labels, times)
+
+
+def _refuse_channels(v: Variables, n_spikes: int) -> None:
+    """Refuse a variable that is called the channel of each spike, and does not have one for each."""
+    found = [name for name in v.find(CHANNEL_WORDS[:2]) if v.values[name].size > 1]
+    if found:
+        n_found = v.values[found[0]].size
+        raise InputError(quoted(found[0]), f"{n_spikes} channels, one per spike", n_found, "Correct it, or rename it.")
 
 
 def _refuse_counts(name: str, times: np.ndarray) -> None:

@@ -15,7 +15,7 @@ from neurofs.ground.errors import InputError, printable, quoted
 from neurofs.recordings.readers.behavior import BEHAVIOR_WORDS, Clock, as_series, mark_circular
 from neurofs.recordings.readers.bins import TIME_WORDS, WIDTH_WORDS, Bins, check_width, find_bin_width
 from neurofs.recordings.readers.counts import COUNT_WORDS
-from neurofs.recordings.readers.rates import as_counts
+from neurofs.recordings.readers.signals import SIGNAL_WORDS, as_numbers
 from neurofs.recordings.readers.spike_lists import SPIKE_WORDS, is_ragged
 from neurofs.recordings.readers.variables import (
     Variables,
@@ -55,9 +55,10 @@ class Trials:
 
 def find_trial_structs(v: Variables) -> str | None:
     """Return the variable that is an array of trials, if there is one."""
-    found = [n for n, x in v.values.items() if _is_structs(x) and _spike_fields(_as_trials(x, 0))]
-    wanted = v.options.counts or v.options.spikes or ""
-    found = [n for n in found if wanted.startswith(f"{n}.")] or found
+    wanted = v.options.counts or v.options.signal or v.options.spikes or ""
+    structs = {n: _as_trials(x, 0) for n, x in v.values.items() if _is_structs(x)}
+    found = [n for n, trials in structs.items() if wanted.removeprefix(f"{n}.") in trials.fields]
+    found = found or [n for n, trials in structs.items() if _spike_fields(trials)]
     if len(found) > 1:
         raise InputError(
             "variables",
@@ -78,7 +79,8 @@ def _as_trials(structs: list[dict[str, Any]], base: int) -> Trials:
 
 def _spike_fields(trials: Trials) -> list[str]:
     names = [n for n, values in trials.fields.items() if _is_wide(values[0]) or is_ragged(values[0])]
-    return [n for n in names if word(n).endswith("spikes") or word(n) in (*SPIKE_WORDS, *COUNT_WORDS)]
+    known = [n for n in names if word(n).endswith("spikes") or word(n) in (*SPIKE_WORDS, *COUNT_WORDS)]
+    return known or [n for n in names if word(n) in SIGNAL_WORDS]
 
 
 def _is_wide(value: Any) -> bool:
@@ -97,7 +99,7 @@ def read_trial_structs(v: Variables, name: str) -> dict[str, Any]:
 
 
 def _choose_fields(v: Variables, trials: Trials, name: str) -> list[str]:
-    key = "counts" if v.options.counts else "spikes"
+    key = next((key for key in ("counts", "signal") if getattr(v.options, key)), "spikes")
     wanted = v.ask(key)
     if wanted is None:
         fields = _spike_fields(trials)
@@ -121,9 +123,13 @@ def _read_counts(v: Variables, trials: Trials, fields: list[str]) -> dict[str, A
         _check_rows(trials, name, [len(t) for t in tables[name]], fields[0], n_rows)
     bins = Bins(0.0, _read_width(v, trials), np.arange(n_rows.sum()))
     v.note(f"time: row number times the bin width of {bins.width:g} s, from 0")
-    counts = np.hstack([as_counts(v, name, np.vstack(tables[name]), bins.width) for name in fields])
+    parts = [as_numbers(v, name, np.vstack(tables[name]), bins.width) for name in fields]
+    units = list(dict.fromkeys(unit for _, unit in parts))
+    if len(units) > 1:
+        raise InputError("trials", "one kind of numbers", f"{units[0]} and {units[1]}", "Choose with --counts.")
     sizes = {name: tables[name][0].shape[1] for name in fields}
-    content = {"counts": counts, "bin_width": bins.width, "channels": _channels(trials, sizes)}
+    content = {"counts": np.hstack([part for part, _ in parts]), "unit": units[0], "bin_width": bins.width}
+    content |= {"start": bins.start, "channels": _channels(trials, sizes)}
     starts = np.concatenate([[0], np.cumsum(n_rows)])
     return content | _read_rest(v, trials, fields, starts * bins.width, n_rows, bins.width)
 

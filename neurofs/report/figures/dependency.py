@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from neurofs.comparison.channel_summary import ChannelPart
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.names import name_method
-from neurofs.comparison.summary import ChannelPart, Dependency, Gap
+from neurofs.comparison.summary import Dependency, Gap
 from neurofs.comparison.wording import format_estimate, format_number
 from neurofs.ground.errors import printable
 from neurofs.report.captions import count_of, write_caption

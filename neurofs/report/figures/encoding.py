@@ -28,15 +28,24 @@ def tell_marks(tests: ChannelTests | None) -> str:
     rate = f"{100 * tests.false_discovery_rate:g} %"
     if not any(one.tuned or one.adds for one in tests.channels):
         return f" No channel is tuned or adds anything (false discovery rate {rate}): all are faded."
-    adds = "" if tests.n_adds is None else "; vermilion: those that add something that no other has"
-    return f" Blue marks: tuned channels{adds}; all others are faded."
+    adds = "" if tests.n_adds is None else "; vermilion: it adds something"
+    return f" Blue: tuned{adds}; others are faded."
 
 
 def name_target(session: SessionFacts) -> str:
-    """Return what counts are compared with: outputs, with their norm if there are several, or classes."""
+    """Return what counts or signals are compared with: outputs, with their norm if there are several, or classes."""
     if session.classes:
         return "the classes of the target"
-    return "the outputs and their norm (speed)" if len(session.outputs) > 1 else "the target"
+    names = [output.name for output in session.outputs]
+    if len(names) == 1:
+        return "the target"
+    angle = len(names) == 2 and names[0].startswith("cos(") and names[1] == f"sin{names[0][3:]}"
+    return "the angle" if angle else "the outputs and their norm (speed)"
+
+
+def name_numbers(session: SessionFacts) -> str:
+    """Return what the numbers in bins are called."""
+    return "signal" if session.is_signal else "counts"
 
 
 def draw_encoding(comparison: Comparison) -> Picture | None:
@@ -64,8 +73,14 @@ def draw_best(comparison: Comparison) -> Picture | None:
     alt = f"Profiles over lags of the {count_of(len(shown), 'channel')} that are most strongly tuned"
     size = (4.6, 1.0 + 0.15 * max(len(shown), 6))
     level = f"{100 * tests.interval:g}" if tests else ""
-    caption = write_caption("best", n=count_of(len(shown), "most strongly tuned channel"), level=level)
+    caption = write_caption("best", n=_name_shown(len(shown), tests), level=level)
     return Picture("best", caption, [Panel("", alt, draw, size)])
+
+
+def _name_shown(n: int, tests: ChannelTests | None) -> str:
+    """Return which of the tuned channels are shown."""
+    every = tests is not None and n == tests.n_tuned
+    return f"{'All' if every else 'The'} {n}{'' if every else ' most strongly'} tuned channels"
 
 
 def draw_best_weights(comparison: Comparison) -> Picture | None:
@@ -88,13 +103,17 @@ def _plot_best_weights(axes: Any, weights: np.ndarray, lags: np.ndarray, names: 
     axes.set_yticks(range(len(names)), names, fontsize=6.5)
     some = range(0, len(lags), max(1, -(-len(lags) // 6)))
     axes.set_xticks(some, [f"{lags[i]:.0f}" for i in some])
-    axes.set(xlabel="lag: spikes precede the target by (ms)", ylabel="channel")
+    axes.set(xlabel="lag: activity precedes the target by (ms)", ylabel="channel")
 
 
 def _write_caption(comparison: Comparison, tests: ChannelTests, n_shown: int) -> Any:
     rest = "" if n_shown == tests.n_tuned else f" Of {tests.n_tuned} tuned channels, the {n_shown} with the largest R²."
     return write_caption(
-        "encoding", target=name_target(comparison.summary.session), level=f"{100 * tests.interval:g}", rest=rest
+        "encoding",
+        target=name_target(comparison.summary.session),
+        level=f"{100 * tests.interval:g}",
+        rest=rest,
+        numbers=name_numbers(comparison.summary.session),
     )
 
 
@@ -109,7 +128,7 @@ def _plot_encoding(axes: Any, profiles: np.ndarray, lags: np.ndarray, channels: 
     values = profiles / np.maximum(profiles.max(axis=1, keepdims=True), 1e-300)
     extent = (lags[0] - step / 2, lags[-1] + step / 2, len(channels) - 0.5, -0.5)
     axes.imshow(0.4 * shade(values), aspect="auto", interpolation="nearest", extent=extent)
-    add_scale(axes, "0", "1", "share of its largest R²", most=0.4)
+    add_scale(axes, "0", "1", "R² of the counts, largest = 1", most=0.4)
     peak, low, high = 1000 * np.array([[one.peak, one.peak_low, one.peak_high] for one in channels]).T
     axes.hlines(rows, low, high, color=VERMILION, lw=1.2)
     axes.plot(peak, rows, "o", color=VERMILION, ms=3.5)
@@ -117,4 +136,4 @@ def _plot_encoding(axes: Any, profiles: np.ndarray, lags: np.ndarray, channels: 
     axes.set_xticks(some, [f"{lag:.0f}" for lag in some])
     every = max(1, -(-len(channels) // 40))
     axes.set_yticks(rows[::every], [printable(one.channel)[:8] for one in channels[::every]], fontsize=6.5)
-    axes.set(xlabel="lag: spikes precede the target by (ms)", ylabel="tuned channel")
+    axes.set(xlabel="lag: activity precedes the target by (ms)", ylabel="tuned channel")

@@ -149,7 +149,7 @@ def _plot_lags(axes: Any, lags: np.ndarray, profiles: dict[str, np.ndarray]) -> 
 
 def label_lags(axes: Any) -> None:
     """Label the axes of lag profiles."""
-    axes.set(xlabel="lag: spikes precede the target by (ms)", ylabel="share of weight (%)")
+    axes.set(xlabel="lag: activity precedes the target by (ms)", ylabel="share of weight (%)")
     axes.set_ylim(bottom=0)
 
 

@@ -113,8 +113,10 @@ def _plot_path(axes: Any, true: np.ndarray, decoded: np.ndarray, color: str, lab
 
 
 def draw_rates(comparison: Comparison) -> Picture:
-    """Return the firing rates of all channels, in order, and their Fano factors."""
+    """Return the firing rates of all channels, in order, and their Fano factors; or the spreads of a signal."""
     session = comparison.session
+    if comparison.summary.session.is_signal:
+        return _draw_spreads(comparison)
     rate, part = session["rate"].values, session["partly_active"].values
     fano = session["fano"].values
     n_silent = int(session["silent"].values.sum())
@@ -135,6 +137,25 @@ def draw_rates(comparison: Comparison) -> Picture:
     ]
     without = f"Without {count_of(n_silent, 'silent channel')}. " if n_silent else ""
     return Picture("rates", write_caption("rates", without=without), panels)
+
+
+def _draw_spreads(comparison: Comparison) -> Picture:
+    """Return the standard deviations of the channels of a continuous signal, in order."""
+    sd, unit = comparison.session["sd"].values, printable(comparison.summary.session.numbers)
+    varying = np.sort(sd[sd > 0])[::-1]
+    middle = f"median {np.median(varying):.3g} {unit}" if len(varying) else "none varies"
+    alt = f"Standard deviations of {len(sd)} channels in order, {middle}"
+    panel = Panel("spread of the signal", alt, partial(_plot_spreads, sd=varying, unit=unit), (4.6, 2.6))
+    constant = len(sd) - len(varying)
+    without = f" Without {count_of(constant, 'constant channel')}." if constant else ""
+    return Picture("spreads", write_caption("spreads", without=without), [panel])
+
+
+def _plot_spreads(axes: Any, sd: np.ndarray, unit: str) -> None:
+    axes.plot(np.arange(1, len(sd) + 1), sd, "o", color=BLUE, ms=3)
+    if len(sd):
+        _plain_log(axes, "y", sd)
+    axes.set(xlabel="channels, in order of SD", ylabel=f"SD ({unit})")
 
 
 def _plain_log(axes: Any, which: str, values: np.ndarray) -> None:
@@ -196,10 +217,13 @@ def draw_raster(comparison: Comparison) -> Picture | None:
     order = sorted(range(len(condition)), key=lambda i: _as_sortable(condition[i]))
     borders = [k + 0.5 for k in range(len(order) - 1) if condition[order[k]] != condition[order[k + 1]]]
     time, event, words = session["raster_time"].values, name_event(session), _word_raster(session)
+    is_signal = comparison.summary.session.is_signal
+    what = "Signal" if is_signal else "Spikes"
+    raster = _raise_to_zero(raster) if is_signal else raster
     panels = [
         Panel(
             str(name),
-            f"Spikes of channel {printable(name)} around {event}, {count_of(len(order), words['row'])}",
+            f"{what} of channel {printable(name)} around {event}, {count_of(len(order), words['row'])}",
             partial(
                 _plot_raster, counts=raster[i][order], time=time, borders=borders, width=session.attrs["raster_bin"]
             ),
@@ -207,7 +231,13 @@ def draw_raster(comparison: Comparison) -> Picture | None:
         )
         for i, name in enumerate(session["raster_channel"].values)
     ]
-    return Picture("raster", write_caption("raster", n=len(panels), event=event, **words), panels)
+    return Picture("raster", write_caption("raster", n=len(panels), event=event, what=what, **words), panels)
+
+
+def _raise_to_zero(signal: np.ndarray) -> np.ndarray:
+    """Return each channel of a signal from 0 to 1, its 0.5th and 99.5th percentiles."""
+    low, high = (np.nanpercentile(signal, q, axis=(1, 2), keepdims=True) for q in (0.5, 99.5))
+    return np.asarray((signal - low) / np.where(high > low, high - low, 1.0))
 
 
 def name_event(session: xr.Dataset) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from neurofs.comparison.comparison import Comparison
-from neurofs.comparison.names import name_method
 from neurofs.ground.errors import printable
 from neurofs.report.captions import COURSES, count_of, write_caption
 from neurofs.report.palette import TRUE, Key, find_key
@@ -56,7 +55,7 @@ def draw_time_course(comparison: Comparison) -> Picture | None:
     ]
     few = COURSES["few"]["text"] if any(course.is_sparse.any() for course in courses) else ""
     n = count_of(int(max(course.n.max() for course in courses)), "trial")
-    caption = write_caption("time-course", method=name_method(summary.main), n=n, few=few, **words)
+    caption = write_caption("time-course", n=n, few=few, **words)
     legend = [Key(f"{words['what']}, {key.label}", key.color, "o", "-"), Key(words["reference"], TRUE, "", "-")]
     return Picture("time-course", caption, panels, legend, _tabulate(courses, words))
 

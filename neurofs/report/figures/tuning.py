@@ -1,4 +1,4 @@
-"""The tuning of the channels with the largest weight: their mean rate against the target."""
+"""The tuning of the channels with the largest weight: their mean rate, or signal, against the target."""
 
 from functools import partial
 from typing import Any
@@ -8,6 +8,7 @@ import xarray as xr
 
 from neurofs.comparison.comparison import Comparison
 from neurofs.ground.errors import printable
+from neurofs.recordings.recording import SPIKES
 from neurofs.report.captions import TUNING, count_of, write_caption
 from neurofs.report.palette import BLUE, MUTED
 from neurofs.report.pictures import Panel, Picture, Table
@@ -33,8 +34,14 @@ def draw_tuning(comparison: Comparison) -> Picture | None:
     ]
     of = "trials" if session.sizes["trial"] else "parts of the session"
     against = TUNING[session.attrs["tuning_kind"]].format(name=printable(session.attrs["tuning_name"]))
-    caption = write_caption("tuning", against=against, n=count_of(len(names), "channel"), of=of)
+    caption = write_caption("tuning", what=_name(session)[0], against=against, n=count_of(len(names), "channel"), of=of)
     return Picture("tuning", caption, panels, (), _tabulate(session, names))
+
+
+def _name(session: xr.Dataset) -> tuple[str, str]:
+    """Return what is averaged, a rate or a signal, and its unit."""
+    numbers = session.attrs.get("numbers", SPIKES)
+    return ("rate", "Hz") if numbers == SPIKES else ("signal", printable(numbers))
 
 
 def _describe(session: xr.Dataset, channel: int, name: str) -> str:
@@ -42,11 +49,13 @@ def _describe(session: xr.Dataset, channel: int, name: str) -> str:
     rate = session["tuning_rate"].values[channel]
     labels = [printable(label) for label in session["tuning_label"].values]
     if not np.isfinite(rate).any():
-        return f"Rate of channel {printable(name)}: unknown"
+        return f"Tuning of channel {printable(name)}: unknown"
+    what, unit = _name(session)
+    digits = ".1f" if what == "rate" else ".3g"
     most, least = int(np.nanargmax(rate)), int(np.nanargmin(rate))
     return (
-        f"Mean rate of channel {printable(name)} against the target: most at {labels[most]}, {rate[most]:.1f} Hz; "
-        f"least at {labels[least]}, {rate[least]:.1f} Hz"
+        f"Mean {what} of channel {printable(name)} against the target: most at {labels[most]}, "
+        f"{rate[most]:{digits}} {unit}; least at {labels[least]}, {rate[least]:{digits}} {unit}"
     )
 
 
@@ -60,8 +69,10 @@ def _plot_tuning(axes: Any, session: xr.Dataset, channel: int) -> None:
     axes.axhline(np.nansum(n * session["tuning_rate"].values[channel]) / max(n.sum(), 1), color=MUTED, lw=0.8, ls="--")
     line = {"ls": "none"} if kind == "classes" else {"ls": "-"}
     axes.errorbar(x, rate, error, color=BLUE, marker="o", ms=3, lw=1.2, elinewidth=1, **line)
-    axes.set(ylabel="rate (Hz)")
-    axes.set_ylim(bottom=0)
+    what, unit = _name(session)
+    axes.set(ylabel=f"{what} ({unit})")
+    if what == "rate":
+        axes.set_ylim(bottom=0)
     axes.locator_params(axis="y", nbins=4)
     _label_target(axes, session)
 
@@ -91,5 +102,6 @@ def _tabulate(session: xr.Dataset, names: list[str]) -> Table:
         for b, n in enumerate(session["tuning_n"].values.tolist())
         if (cells := [float(session[key].values[i, b]) for key in ("tuning_rate", "tuning_error")])
     ]
-    columns = ("channel", "lag (ms)", "target", "samples", "rate (Hz)", "standard error (Hz)")
-    return Table("Mean rates against the target", columns, rows, digits=2)
+    what, unit = _name(session)
+    columns = ("channel", "lag (ms)", "target", "samples", f"{what} ({unit})", f"standard error ({unit})")
+    return Table(f"Mean {what}s against the target", columns, rows, digits=2 if what == "rate" else 4)

@@ -267,7 +267,8 @@
       views.forEach((view) => {
         view.shades = null;
         const what = view.kind === "weights" ? `Weights of ${view.selector.label}` : `${view.selector.label}: best ${n}`;
-        view.title.textContent = what + (view.hold.scrollWidth > view.hold.clientWidth + 1 ? " (scroll for more)" : "");
+        const more = view.hold.scrollWidth > view.hold.clientWidth + 1 ? "scroll for more" : "";
+        view.title.textContent = view.kind === "weights" ? more : view.selector.label + (more && ` (${more})`);
         view.canvas.setAttribute("aria-label", `${what}; arrow keys move from cell to cell`);
         draw(view);
         if (view.cell >= 0) readout.textContent = describe(view.selector, view.cell);
@@ -639,7 +640,7 @@
     if (!caption || !(drawn || figure.querySelector(".panel > svg"))) return;
     const actions = { PNG: async () => (drawn ? stackCanvases(figure) : await photograph(assemble(figure))).toBlob((blob) => save(blob, figure, "png")) };
     if (!drawn) actions.SVG = () => save(new Blob([assemble(figure).text], { type: "image/svg+xml" }), figure, "svg");
-    const row = make("p", "", caption), title = caption.querySelector("b");
+    const row = make("span", "", caption.querySelector("p.caption") || caption), title = caption.querySelector("b");
     row.className = "files script-only";
     Object.keys(actions).sort().reverse().forEach((kind) => {
       const button = make("button", kind, row);

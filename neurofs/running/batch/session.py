@@ -14,7 +14,7 @@ from pathlib import Path
 from neurofs.comparison.problem import Task, decoders_of, list_tasks, task_key
 from neurofs.ground.config import RunOptions
 from neurofs.ground.errors import InputError
-from neurofs.ground.files import make_folder
+from neurofs.ground.files import hash_file, make_folder, write_atomically
 from neurofs.pipeline import Prepared, prepare
 from neurofs.recordings.readers import hash_input
 from neurofs.recordings.recording import Recording
@@ -86,11 +86,12 @@ def outline_session(write_files: bool, session: Session) -> Outline:
     """Load a session and compare its tasks with the results that are there."""
     path = Path(str(session.options.file))
     simulated = None
-    if session.simulate is not None and not path.exists():
+    if session.simulate is not None and not _is_as_written(path):
         simulated = _simulate(session.simulate)
     if simulated is not None and write_files:
         make_folder(path.parent)
         write(simulated, path)
+        write_atomically(_find_checksum(path), hash_file(path))
     mark = read_mark(session.folder)
     spoiled = [] if mark is None else find_changed(session.folder, mark)
     is_same = mark is not None and path.exists() and mark.key == _session_key(session.options)
@@ -102,6 +103,18 @@ def outline_session(write_files: bool, session: Session) -> Outline:
     if not session.overwrite and not is_same:
         check_settings(session.folder, prepared.options)
     return _outline(session, prepared, spoiled)
+
+
+def _is_as_written(path: Path) -> bool:
+    """Tell whether a simulated file is there, and what it was when it was written."""
+    try:
+        return hash_file(path) == _find_checksum(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+
+
+def _find_checksum(path: Path) -> Path:
+    return path.with_name(f"{path.name}.sha256")
 
 
 def _simulate(settings: SimulateOptions) -> Recording:

@@ -1,0 +1,161 @@
+"""`TimeCourse`: when around an event trials tell the target, as a value and as a folder.
+
+A folder holds `time_course.nc` (what `comparison.event_time.decode_time` returns), `time_course.csv` (the same for each
+window alone), and `time_course.html`.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+import neurofs
+from neurofs.comparison.event_time import LEVEL, align, decode_time
+from neurofs.comparison.wording import SCORE_NAMES, format_number, format_p
+from neurofs.ground.csv_tables import render_csv
+from neurofs.ground.errors import InputError, printable
+from neurofs.ground.files import make_folder, write_atomically
+from neurofs.ground.showing import render_facts
+from neurofs.recordings.recording import Recording
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, eq=False)
+class TimeCourse:
+    """When around an event trials tell the target.
+
+    Attributes
+    ----------
+    data : Dataset
+        On ``time``, the end of each window in seconds from the event, and ``trained``, that of the window that was
+        trained on: `comparison.event_time.decode_time`.
+    """
+
+    data: xr.Dataset
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """Each window trained and tested on its own: score, agreement, its bound by chance, p of its cluster."""
+        alone = np.arange(self.data.sizes["time"])
+        return pd.DataFrame(
+            {
+                "window_start": np.round(self.data["time"].values - self.data.attrs["width"], 9),
+                "window_end": self.data["time"].values,
+                "score": self.data["score"].values[alone, alone],
+                "agreement": self.data["agreement"].values[alone, alone],
+                "bound": self.data["bound"].values,
+                "p_cluster": self.data["p_cluster"].values,
+            }
+        )
+
+    @property
+    def sentences(self) -> list[str]:
+        """What was found, in words."""
+        return list(_tell(self))
+
+    def __eq__(self, other: object) -> bool:
+        return self.data.identical(other.data) if isinstance(other, TimeCourse) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        about = self.data.attrs
+        head = f"<TimeCourse of {printable(about['target'])!r} around {printable(about['event'])!r}>"
+        return "\n".join([head, *self.sentences])
+
+    def _repr_html_(self) -> str:
+        return render_facts(repr(self).partition("\n")[0], {"found": " ".join(self.sentences)})
+
+    def plot(self) -> list[Axes]:
+        """Draw score and agreement over time, and generalization across time; return the axes."""
+        return neurofs.show_axes(neurofs.draw_time_course(self))
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the time course as a folder, with its page."""
+        folder = make_folder(folder)
+        write_atomically(folder / "time_course.nc", bytes(self.data.to_netcdf(engine="h5netcdf")))
+        write_atomically(folder / "time_course.csv", render_csv(self.table))
+        write_atomically(folder / "time_course.html", neurofs.render_time_course(self))
+        return folder
+
+
+def read_time_course(folder: str | Path) -> TimeCourse:
+    """Read the folder of a time course back."""
+    try:
+        content = io.BytesIO((Path(folder) / "time_course.nc").read_bytes())
+        with xr.open_dataset(content, engine="h5netcdf") as data:
+            return TimeCourse(data.load())
+    except (OSError, ValueError) as error:
+        raise InputError(folder, "a finished time course", error, "Run it again: neurofs vary --by time.") from None
+
+
+def decode_around(
+    recording: Recording,
+    target: str,
+    event: str,
+    *,
+    around: tuple[float, float] = (-0.5, 1.0),
+    window: float = 0.2,
+    step: float = 0.1,
+    n_splits: int = 5,
+    seed: int = 0,
+) -> TimeCourse:
+    """Decode a condition of the trials, or a series, in windows around an event of the trials.
+
+    Parameters
+    ----------
+    recording : Recording
+    target, event : str
+        A condition or a behavior series; a column of the trials with times.
+    around : two floats
+        Seconds before (negative) and after the event.
+    window, step : float
+        Width of a window, and from one to the next, in seconds.
+
+    Examples
+    --------
+    >>> import neurofs
+    >>> session = neurofs.simulate_session(40, n_electrodes=4, random_state=1)
+    >>> found = decode_around(session, "direction", "move_onset", around=(-0.4, 0.8), step=0.2)
+    >>> found.table["window_end"].tolist()
+    [-0.2, 0.0, 0.2, 0.4, 0.6, 0.8]
+    """
+    data = decode_time(align(recording, target, event, around, window, step), n_splits, seed)
+    about = {"name": recording.name, "target": target, "event": event, "step": step}
+    return TimeCourse(data.assign_attrs(about))
+
+
+def _tell(course: TimeCourse) -> Iterator[str]:
+    about, table = course.data.attrs, course.table
+    event, score = printable(about["event"]), SCORE_NAMES[about["score"]]
+    best = table.loc[table["agreement"].idxmax()]
+    clear = table[table["p_cluster"] <= LEVEL]
+    if clear.empty:
+        yield f"No window around {event} tells {printable(about['target'])} beyond chance (clusters over time, 5 %)."
+    else:
+        yield (
+            f"{printable(about['target'])} is decoded beyond chance in windows that end {_span(clear)} s from {event} "
+            f"(p = {format_p(float(clear['p_cluster'].min()))}, clusters over time); most in that which ends at "
+            f"{best['window_end']:g} s, {score} = {format_number(best['score'])}."
+        )
+        first, low, high = np.atleast_1d(about["onset"])
+        begin = round(float(low) - about["step"], 9)
+        yield f"It can be told from {first:g} s on; over resampled trials, from between {begin:g} and {high:g} s."
+    yield (
+        f"Ridge on {about['n_trials']} whole trials, in windows of {about['width']:g} s; chance: the targets of other "
+        "trials, shifted by whole trials."
+    )
+
+
+def _span(clear: pd.DataFrame) -> str:
+    low, high = clear["window_end"].min(), clear["window_end"].max()
+    return f"at {low:g}" if low == high else f"between {low:g} and {high:g}"

@@ -1,0 +1,346 @@
+"""Minimal reproducers: what once hung, crashed, blew up or was believed; made by code, and always tried.
+
+A row is a name, what writes the files and returns the arguments of the command, and what must come of it: `refused`,
+`sane`, or either (None).
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pandas as pd
+import trap_files as files
+from writers import npy_header, write_mat73, write_raw_npz, write_text
+
+Row = tuple[str, Callable[[Path], list[Any]], str | None]
+
+QUICK = [
+    "--selectors",
+    "corrcoef",
+    "--decoders",
+    "knn",
+    "--n-splits",
+    2,
+    "--sizes",
+    "1,3",
+    "--n-lags",
+    2,
+    "-q",
+    "-j",
+    1,
+]
+"""Options of a decode that takes a moment."""
+
+
+def inspect(make: Callable[[Path], Path]) -> Callable[[Path], list[Any]]:
+    return lambda folder: ["inspect", make(folder)]
+
+
+def decode(make: Callable[[Path], Path], *options: Any) -> Callable[[Path], list[Any]]:
+    return lambda folder: ["decode", make(folder), "--target", "velocity", "--out", folder / "run", *QUICK, *options]
+
+
+def alone(*arguments: Any) -> Callable[[Path], list[Any]]:
+    return lambda folder: [str(a).replace("FOLDER", str(folder)) for a in arguments]
+
+
+# HDF5
+
+
+def nwb(change: Callable[[h5py.File], Any]) -> Callable[[Path], list[Any]]:
+    return inspect(
+        files.nwb(trials=files.TRIALS, channels=pd.DataFrame({"name": list("abcd"), "electrode": 0}), change=change)
+    )
+
+
+def h5(change: Callable[[h5py.File], Any]) -> Callable[[Path], list[Any]]:
+    def make(folder: Path) -> Path:
+        path = files.h5()(folder)
+        with h5py.File(path, "r+") as file:
+            change(file)
+        return path
+
+    return inspect(make)
+
+
+def put(name: str, value: Any) -> Callable[[h5py.File], Any]:
+    def change(file: h5py.File) -> None:
+        attributes = dict(file[name].attrs) if name in file else {}
+        if name in file:
+            del file[name]
+        file[name] = value
+        for key, attribute in attributes.items():
+            file[name].attrs[key] = attribute
+
+    return change
+
+
+def link_through(file: h5py.File) -> None:
+    del file["units"]
+    file["x"] = h5py.ExternalLink("other/bait.nwb", "/")
+    file["units"] = h5py.SoftLink("/x/units")
+
+
+def link_group(name: str, target: str) -> Callable[[h5py.File], Any]:
+    def change(file: h5py.File) -> None:
+        if name in file:
+            del file[name]
+        file[name] = h5py.ExternalLink("other/bait.nwb", target)
+
+    return change
+
+
+def rings(file: h5py.File) -> None:
+    """Groups that hold themselves and each other: the number of paths has no end."""
+    groups = [file.require_group(f"processing/behavior/g{i}") for i in range(12)]
+    for group in groups:
+        for i, other in enumerate(groups):
+            group[f"to{i}"] = other
+
+
+def ladder(file: h5py.File) -> None:
+    """Each group has the next one twice: 2^60 paths."""
+    group = file.require_group("processing/ladder")
+    for _ in range(60):
+        following = group.create_group("a")
+        group["b"] = following
+        group = following
+
+
+def nest(n: int, top: str = "processing") -> Callable[[h5py.File], Any]:
+    def change(file: h5py.File) -> None:
+        group = file.require_group(top)
+        for _ in range(n):
+            group = group.create_group("g")
+
+    return change
+
+
+def equal_times(file: h5py.File) -> None:
+    _without_times(file)["timestamps"] = np.zeros(files.N)
+
+
+def infinite_rate(value: float) -> Callable[[h5py.File], Any]:
+    def change(file: h5py.File) -> None:
+        group = _without_times(file)
+        group["starting_time"] = 0.0
+        group["starting_time"].attrs["rate"] = value
+
+    return change
+
+
+def _without_times(file: h5py.File) -> h5py.Group:
+    """Return the series of the file, from which its times are removed."""
+    group = file[_find(file, "hand_velocity/data")[0]].parent
+    for name in ("timestamps", "starting_time"):
+        if name in group:
+            del group[name]
+    return group
+
+
+def _find(file: h5py.File, end: str) -> list[str]:
+    names: list[str] = []
+    file.visit(names.append)
+    return [name for name in names if name.endswith(end)]
+
+
+def wide(file: h5py.File) -> None:
+    name = _find(file, "hand_velocity/data")[0]
+    put(name, np.zeros((file[name].shape[0], 20_000), dtype=np.float32)[:, :1].repeat(20_000, 1).astype("i1"))(file)
+
+
+def sparse_claim(folder: Path) -> Path:
+    """A sparse array of 3 GB in a file of a few kilobytes."""
+    path = write_mat73(folder / "session.mat", velocity=files.VELOCITY)
+    with h5py.File(path, "r+") as file:
+        group = file.create_group("counts")
+        group.attrs["MATLAB_sparse"] = np.uint64(400_000_000)
+        group.attrs["MATLAB_class"] = np.bytes_("double")
+        group.create_dataset("jc", data=np.array([0, 1], dtype=np.uint64))
+        group.create_dataset("ir", data=np.array([5], dtype=np.uint64))
+        group.create_dataset("data", data=np.array([1.0]))
+    return path
+
+
+def dimension_list(folder: Path) -> Path:
+    """More dimensions than axes, at which HDF5's library frees what it does not own."""
+    from .seeds import SEEDS
+
+    path = SEEDS["netcdf"](folder)
+    with h5py.File(path, "r+") as file:
+        put("counts", np.zeros(4, dtype=np.int64))(file)
+    return path
+
+
+# NumPy
+
+
+def raw(content: bytes) -> Callable[[Path], list[Any]]:
+    def make(folder: Path) -> Path:
+        np.savez(folder / "a.npz", velocity=files.VELOCITY)
+        return write_raw_npz(folder / "session.npz", counts=content)
+
+    return inspect(make)
+
+
+def header(text: str, major: int = 1, tail: int = 24) -> bytes:
+    size = struct.pack("<H" if major == 1 else "<I", len(text) + 1)
+    return b"\x93NUMPY" + bytes([major, 0]) + size + text.encode() + b"\n" + bytes(tail)
+
+
+def describe(descr: str, shape: str) -> bytes:
+    return header(f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}")
+
+
+def zeros(folder: Path) -> Path:
+    """1.5 GB of zeros in 1.5 MB."""
+    path = folder / "session.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("counts.npy", "w") as member:
+        member.write(npy_header((1500, 10**6), "|u1"))
+        for _ in range(1500):
+            member.write(bytes(10**6))
+    return path
+
+
+# Text
+
+
+def many_columns(folder: Path) -> Path:
+    files.csv(files.COUNTS)(folder)
+    names = [f"c{i}" for i in range(30_000)]
+    write_text(folder / "m_counts.csv", ",".join(names) + "\n" + (",".join("0" * 30_000) + "\n") * 3)
+    return folder / "m_counts.csv"
+
+
+def beside(name: str, put_there: Callable[[Path], Any]) -> Callable[[Path], list[Any]]:
+    def make(folder: Path) -> Path:
+        path = files.csv(files.COUNTS)(folder)
+        (folder / name).unlink(missing_ok=True)
+        put_there(folder / name)
+        return path
+
+    return inspect(make)
+
+
+def toml(text: str) -> Callable[[Path], list[Any]]:
+    def make(folder: Path) -> Path:
+        files.npz()(folder)
+        return write_text(folder / "session.toml", text)
+
+    return inspect(make)
+
+
+def called(name: str, make: Callable[[Path], Path]) -> Callable[[Path], Path]:
+    return lambda folder: make(folder).rename(folder / name)
+
+
+def cut(folder: Path) -> Path:
+    path = files.npz()(folder)
+    path.write_bytes(path.read_bytes()[:2000])
+    return path
+
+
+# Folders
+
+
+def locked(content: str) -> Callable[[Path], list[Any]]:
+    def make(folder: Path) -> list[Any]:
+        (folder / "run").mkdir()
+        write_text(folder / "run" / ".lock", content)
+        return decode(files.npz())(folder)
+
+    return make
+
+
+ELECTRODES = "general/extracellular_ephys"
+NOT_A_COUNT = files.COUNTS[:, :1] * 0 + 1e300
+SPAN = {"observed": np.array([[0.0, 1e300]])}
+SMALL, LARGE = (files.VELOCITY * scale for scale in (1e-300, 1e200))
+SHORT = np.zeros(7, dtype=int)
+
+ROWS: list[Row] = [
+    # 1: nothing but the file itself is read
+    ("soft link through another file", nwb(link_through), "refused"),
+    ("electrodes in another file", nwb(link_group(ELECTRODES, "/" + ELECTRODES)), None),
+    ("units in another file", nwb(link_group("units", "/units")), "refused"),
+    ("processing in another file", nwb(link_group("processing", "/processing")), None),
+    ("trials in another file", nwb(link_group("intervals", "/intervals")), None),
+    ("plain HDF5: another file", h5(link_group("more", "/units")), "refused"),
+    # 6: small files that ask for much
+    ("groups in rings", nwb(rings), None),
+    ("a ladder of groups", nwb(ladder), None),
+    ("2,000 levels", nwb(nest(2000)), None),
+    ("300 levels", nwb(nest(300)), None),
+    ("plain HDF5: rings", h5(rings), None),
+    ("plain HDF5: a ladder", h5(ladder), None),
+    ("plain HDF5: 2,000 levels", h5(nest(2000)), "refused"),
+    ("20,000 columns of a series", nwb(wide), None),
+    ("30,000 columns of a table", inspect(many_columns), None),
+    ("a pipe beside a table", beside("m_behavior.csv", os.mkfifo), "refused"),
+    ("a pipe of trials", beside("m_trials.csv", os.mkfifo), "refused"),
+    ("1.5 GB of zeros", inspect(zeros), "refused"),
+    ("a sparse array of 3 GB", inspect(sparse_claim), "refused"),
+    ("bins of 100 ns", decode(files.npz(), "--bin-width", 1e-7), "refused"),
+    ("bins of 1 us", decode(files.times(), "--bin-width", 1e-6), "refused"),
+    ("dimensions without axes", inspect(dimension_list), "refused"),
+    # 7: tracebacks from files
+    ("header: open string", raw(header("'''")), "refused"),
+    ("header: open brackets", raw(header("[" * 3000)), "refused"),
+    ("header: deep brackets", raw(header("[" * 3000 + "]" * 3000)), "refused"),
+    ("header: no size", raw(describe("'|V0'", "(3,)")), "refused"),
+    ("header: a huge item", raw(describe("'|V2147483647'", "(3,)")), "refused"),
+    ("header: 100 axes", raw(describe("'|u1'", "(" + "1, " * 100 + ")")), "refused"),
+    ("header: true", raw(describe("'|u1'", "(True, True)")), "refused"),
+    ("header: fields", raw(describe("[('a', '<f8'), ('b', '|O')]", "(3,)")), "refused"),
+    ("header: odd fields", raw(describe("[('a', '<f8', (2, -3))]", "(3,)")), "refused"),
+    ("header: a number for fields", raw(describe("7", "(3,)")), "refused"),
+    ("index of two axes", nwb(put("units/spike_times_index", np.zeros((2, 2), dtype=int))), "refused"),
+    ("one spike time for all", nwb(put("units/spike_times", 0.5)), "refused"),
+    ("one id for all", nwb(put("units/id", 3)), "refused"),
+    ("electrodes not known", nwb(put("units/electrodes", np.full(4, np.nan))), None),
+    ("electrodes far away", nwb(put("units/electrodes", np.full(4, 1e300))), None),
+    ("equal times", nwb(equal_times), "refused"),
+    *((f"a rate of {rate}", nwb(infinite_rate(rate)), "refused") for rate in (np.inf, np.nan, -1.0, 0.0, 1e300)),
+    ("nothing observed", inspect(files.times(observed=np.empty((0, 2)))), None),
+    ("observed backward", inspect(files.times(observed=np.array([[9.0, 1.0]]))), "refused"),
+    ("observed: one number", inspect(files.times(observed=np.array([9.0]))), None),
+    ("words for times", nwb(put("intervals/trials/start_time", np.array([b"a", b"b"]))), "refused"),
+    ("words for stops", nwb(put("intervals/trials/stop_time", np.array([b"a"] * 32))), "refused"),
+    ("a folder beside a table", beside("m_behavior.csv", Path.mkdir), "refused"),
+    ("a folder of trials", beside("m_trials.csv", Path.mkdir), "refused"),
+    # 8: options
+    *((f"decode {flag} {value}", decode(files.npz(), flag, value), "refused") for flag, value in (
+        ("--bin-width", "inf"), ("--bin-width", "nan"), ("--lead", "nan"), ("--lead", "inf"), ("--smooth", "inf"),
+        ("--smooth", "1e9"), ("--n-neighbors", 0), ("--n-neighbors", "1e300"), ("--beta", "nan"), ("--beta", -1),
+        ("--beta", 0), ("--beta", "inf"), ("--n-lags", 0), ("--n-splits", 1), ("--sizes", 0), ("--sizes", "-1,x"),
+        ("--seed", -1), ("--step", "nan"), ("--from", "inf"), ("--to", "-inf"), ("--set", "corrcoef.x=1"),
+        ("--counts-bin-width", "1e300"), ("--counts-bin-width", "nan"))),
+    *((f"simulate {flag} {value}", alone("simulate", "FOLDER/day.npz", flag, value), "refused") for flag, value in (
+        ("--seed", -1), ("--drift", "nan"), ("--drift", "inf"), ("--n-trials", 0), ("--n-trials", 10**12))),
+    ("a nested table", toml("a = " + "[" * 5000 + "]" * 5000), "refused"),
+    ("nested keys", toml(".".join("a" * 20_000) + " = 1"), "refused"),
+    ("targets of 1e-300", decode(files.npz(velocity=SMALL)), None),
+    ("targets of 1e200", decode(files.npz(velocity=LARGE)), "refused"),
+    *((f"a lock: {content[:12]}", locked(content), None) for content in (
+        "5", "[]", "null", '{"host": 1}', '{"host": [], "pid": {}, "started": [], "since": 1}', "", "\x00",
+        '{"host": "HOST", "pid": "x", "started": 0, "since": "x"}',
+        '{"host": null, "pid": 1e999, "started": null, "since": null}')),
+    # 9: nonsense
+    ("observed for 1e300 s", inspect(files.times(**SPAN)), "refused"),
+    ("counts of 1e300", inspect(files.npz(counts=NOT_A_COUNT)), "refused"),
+    ("too few channels of spikes", inspect(files.times(spike_channels=SHORT)), "refused"),
+    # 10: names
+    *((f"channels with {end!r}", decode(files.npz(channel_names=np.array([f"c{i}{end}" for i in range(6)]))), None)
+      for end in ("\0x", "\x1b[31m", "\n", "=1+1", "\udcff".encode("utf-8", "replace").decode(), "/", "\u202e")),
+    ("a file name with an escape", inspect(called("se\x1b[31mssion.npz", files.npz())), "sane"),
+    ("a bad file with an escape in its name", inspect(called("se\x1b[31mssion.npz", cut)), "refused"),
+    ("a file name of two lines", inspect(called("se\nssion.npz", cut)), "refused"),
+    ("a slash in a name", inspect(files.npz(**{"a/b": np.zeros(3)})), None),
+]  # fmt: skip

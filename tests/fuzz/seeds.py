@@ -1,0 +1,135 @@
+"""Sound files of every format that can be made here; mutators begin with them."""
+
+from __future__ import annotations
+
+import struct
+import warnings
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import scipy.io
+import scipy.sparse
+import trap_files as files
+import xarray as xr
+from writers import write_mat73, write_nev
+
+Make = Callable[[Path], Path]
+
+CHANNELS = pd.DataFrame({"name": list("abcd"), "quality": ["good", "mua", "good", "noise"], "electrode": [1, 2, 3, 4]})
+TRIAL = [
+    {"trial_id": float(i), "bin_size": 0.05, "M1_spikes": np.ones((40, 4)) * (i % 3), "vel": np.full((40, 2), i / 7.0),
+     "idx_go": 3.0} for i in range(12)
+]  # fmt: skip
+
+
+def _mat(**values: object) -> Make:
+    def make(folder: Path) -> Path:
+        scipy.io.savemat(folder / "session.mat", values, do_compression=len(values) % 2 == 0)
+        return folder / "session.mat"
+
+    return make
+
+
+def _cells() -> np.ndarray:
+    cells = np.empty(4, dtype=object)
+    cells[:] = files.SPIKES
+    return cells
+
+
+def _mat73(**values: object) -> Make:
+    return lambda folder: write_mat73(folder / "session.mat", **values)
+
+
+def _netcdf(folder: Path) -> Path:
+    coords = {"time": files.BINS + files.WIDTH / 2, "channel": list("abcdef")}
+    content = {"counts": (("time", "channel"), files.COUNTS), "velocity": (("time", "axis"), files.VELOCITY)}
+    xr.Dataset(content, coords).to_netcdf(folder / "session.nc", engine="h5netcdf")
+    return folder / "session.nc"
+
+
+def _phy(folder: Path) -> Path:
+    place = folder / "phy"
+    place.mkdir()
+    times = np.sort(np.concatenate(files.SPIKES))
+    np.save(place / "spike_times.npy", (30000 * times).astype(np.uint64)[:, None])
+    np.save(place / "spike_clusters.npy", (np.arange(len(times)) % 4).astype(np.int32))
+    (place / "params.py").write_text("sample_rate = 30000.\n")
+    (place / "cluster_group.tsv").write_text("cluster_id\tgroup\n0\tgood\n1\tmua\n2\tgood\n3\tnoise\n")
+    return place
+
+
+def _neuralynx(folder: Path) -> Path:
+    path = folder / "session.nse"
+    records = b"".join(struct.pack("<QII8I32h", int(1e6 * t), 0, 1, *[0] * 8, *[0] * 32) for t in files.SPIKES[0])
+    path.write_bytes(b"######## Neuralynx Data File Header\r\n".ljust(16384, b"\0") + records)
+    return path
+
+
+def _nev(folder: Path) -> Path:
+    ticks = sorted((int(30_000 * t), electrode + 1, 1) for electrode in range(3) for t in files.SPIKES[electrode][:40])
+    return write_nev(folder / "session.nev", ticks)
+
+
+@cache
+def _zarr_files() -> dict[str, bytes]:
+    """The files of a folder of Zarr, made once."""
+    import tempfile
+
+    import hdmf_zarr.nwb
+    import pynwb
+
+    with tempfile.TemporaryDirectory() as place, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of libraries that only write here
+        path, store = SEEDS["nwb"](Path(place)), Path(place) / "a.nwb.zarr"
+        with pynwb.NWBHDF5IO(path, "r") as source, hdmf_zarr.nwb.NWBZarrIO(str(store), "w") as io:
+            io.export(src_io=source, write_args={"link_data": False})
+        return {str(p.relative_to(store)): p.read_bytes() for p in store.rglob("*") if p.is_file()}
+
+
+def _zarr(folder: Path) -> Path:
+    for name, content in _zarr_files().items():
+        path = folder / "a.nwb.zarr" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return folder / "a.nwb.zarr"
+
+
+def _all_csv(folder: Path) -> Path:
+    files.csv(files.COUNTS, trials=files.TRIALS)(folder)
+    pd.DataFrame({"name": [f"c{i}" for i in range(6)], "quality": list("abcabc")}).to_csv(
+        folder / "m_channels.csv", index=False
+    )
+    return folder / "m_counts.csv"
+
+
+EVENTS = ["time,channel", *(f"{t:.6f},{i % 4}" for i, t in enumerate(np.sort(np.concatenate(files.SPIKES))))]
+
+SEEDS: dict[str, Make] = {
+    "nwb": files.nwb(trials=files.TRIALS, channels=CHANNELS),
+    "nwb-plain": files.nwb(),
+    "npz": files.npz(),
+    "npz-trials": files.npz(trial_start=files.STARTS, trial_stop=files.STARTS + 1.8, direction=np.arange(32) % 4),
+    "npz-times": files.times(),
+    "npz-rates": files.npz(**files.RATES, counts=None, velocity=None, bin_width=None),
+    "mat": _mat(counts=files.COUNTS, velocity=files.VELOCITY, bin_width=0.05, startBins=np.arange(0, 1300, 100) + 1),
+    "mat-cells": _mat(spikes=_cells(), velocity=files.VELOCITY, behavior_time=files.BINS),
+    "mat-structs": _mat(trial_data=TRIAL),
+    "mat-sparse": _mat(
+        counts=scipy.sparse.csc_array(files.COUNTS.astype(float)), velocity=files.VELOCITY, bin_width=0.05, x="words"
+    ),
+    "mat73": _mat73(counts=files.COUNTS, velocity=files.VELOCITY, bin_width=0.05),
+    "mat73-cells": _mat73(spikes=files.SPIKES, velocity=files.VELOCITY, behavior_time=files.BINS),
+    "mat73-structs": _mat73(trial_data=TRIAL),
+    "h5": files.h5(unit="count"),
+    "h5-trials": files.h5(trials__start=files.STARTS, trials__stop=files.STARTS + 1.8),
+    "netcdf": _netcdf,
+    "csv": _all_csv,
+    "csv-events": files.events(EVENTS),
+    "phy": _phy,
+    "neuralynx": _neuralynx,
+    "nev": _nev,
+    "zarr": _zarr,
+}
