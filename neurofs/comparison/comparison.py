@@ -20,7 +20,6 @@ removed first and written last, so that the files of a folder that has one belon
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +36,7 @@ from neurofs.ground.config import RunOptions, given_options, make_options, read_
 from neurofs.ground.csv_tables import read_csv, render_csv
 from neurofs.ground.errors import MAX_MESSAGE, InputError, printable
 from neurofs.ground.files import make_folder, write_atomically
+from neurofs.ground.netcdf import read_netcdf, to_netcdf
 from neurofs.ground.showing import render_facts
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def save(comparison: Comparison, folder: str | Path) -> Path:
     folder = start_run(folder, comparison.config)
     write_atomically(folder / "scores.csv", render_csv(comparison.scores))
     for name in ("weights", "predictions", "session"):
-        write_atomically(folder / f"{name}.nc", _to_netcdf(getattr(comparison, name)))
+        write_atomically(folder / f"{name}.nc", to_netcdf(getattr(comparison, name)))
     _save_table(folder / "channels.csv", _tabulate_channels(comparison.summary))
     _save_table(folder / "pairs.csv", comparison.pairs)
     write_atomically(folder / "summary.json", _to_json(comparison.summary))
@@ -211,7 +211,8 @@ def read(folder: str | Path) -> Comparison:
     try:
         scores = read_csv(folder / "scores.csv", SCORE_COLUMNS)
         pairs = read_csv(folder / "pairs.csv", PAIR_COLUMNS) if summary.dependency else None
-        tables = {name: _read_netcdf(folder / f"{name}.nc") for name in ("weights", "predictions", "session")}
+        names = ("weights", "predictions", "session")
+        tables = {name: read_netcdf((folder / f"{name}.nc").read_bytes()) for name in names}
     except (OSError, ValueError, KeyError) as error:
         raise InputError(folder, "the files of a run", error, "Run it again.") from None
     config = make_options(RunOptions, read_toml(folder / "run.toml", "the settings of a run"), "run.toml")
@@ -244,15 +245,3 @@ def _name_fault(content: Any, error: ValidationError) -> str:
 
 def _to_json(summary: Summary) -> str:
     return json.dumps(summary.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _to_netcdf(dataset: xr.Dataset) -> bytes:
-    """Return a dataset as compressed NetCDF-4; the same dataset gives the same bytes."""
-    packed = {"zlib": True, "complevel": 4}
-    encoding = {name: packed for name, v in dataset.variables.items() if v.dtype.kind in "iuf" and v.size > 64}
-    return bytes(dataset.to_netcdf(engine="h5netcdf", encoding=encoding))
-
-
-def _read_netcdf(path: Path) -> xr.Dataset:
-    with xr.open_dataset(io.BytesIO(path.read_bytes()), engine="h5netcdf") as dataset:
-        return dataset.load()

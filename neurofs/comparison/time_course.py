@@ -6,7 +6,6 @@ window alone), and `time_course.html`.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from neurofs.comparison.wording import SCORE_NAMES, format_number, format_p
 from neurofs.ground.csv_tables import render_csv
 from neurofs.ground.errors import InputError, printable
 from neurofs.ground.files import make_folder, write_atomically
+from neurofs.ground.netcdf import read_netcdf, to_netcdf
 from neurofs.ground.showing import render_facts
 from neurofs.recordings.recording import Recording
 
@@ -82,7 +82,7 @@ class TimeCourse:
     def save(self, folder: str | Path) -> Path:
         """Write the time course as a folder, with its page."""
         folder = make_folder(folder)
-        write_atomically(folder / "time_course.nc", bytes(self.data.to_netcdf(engine="h5netcdf")))
+        write_atomically(folder / "time_course.nc", to_netcdf(self.data))
         write_atomically(folder / "time_course.csv", render_csv(self.table))
         write_atomically(folder / "time_course.html", neurofs.render_time_course(self))
         return folder
@@ -91,9 +91,7 @@ class TimeCourse:
 def read_time_course(folder: str | Path) -> TimeCourse:
     """Read the folder of a time course back."""
     try:
-        content = io.BytesIO((Path(folder) / "time_course.nc").read_bytes())
-        with xr.open_dataset(content, engine="h5netcdf") as data:
-            return TimeCourse(data.load())
+        return TimeCourse(read_netcdf((Path(folder) / "time_course.nc").read_bytes()))
     except (OSError, ValueError) as error:
         raise InputError(folder, "a finished time course", error, "Run it again: neurofs vary --by time.") from None
 

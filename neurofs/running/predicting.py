@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from neurofs.decoders.model import Missing, Model
 from neurofs.ground.csv_tables import render_csv
 from neurofs.ground.errors import NeurofsError, UsageError, printable
 from neurofs.ground.files import make_folder, prepare_place, write_atomically
+from neurofs.ground.netcdf import to_netcdf
 from neurofs.recordings.recording import Recording, Series
 from neurofs.recordings.writers import write_series
 
@@ -118,8 +118,7 @@ def _write_csv(found: xr.Dataset, path: Path) -> None:
 
 
 def _write_netcdf(found: xr.Dataset, path: Path) -> None:
-    buffer = io.BytesIO(bytes(found.to_netcdf(engine="h5netcdf")))
-    write_atomically(path, buffer.getvalue())
+    write_atomically(path, to_netcdf(found))
 
 
 def _write_nwb(found: xr.Dataset, path: Path) -> None:

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from neurofs.comparison.comparison import _to_netcdf
 from neurofs.comparison.session import describe_session
 from neurofs.features.tensor import build_tensor
+from neurofs.ground.netcdf import to_netcdf
 from neurofs.recordings.demo import demo_path
 from neurofs.recordings.readers import load
 from neurofs.recordings.recording import Recording, Series
@@ -61,7 +61,7 @@ def recordings():
 @pytest.mark.parametrize("case", recordings())
 def test_it_survives_a_netcdf_round_trip(case):
     session = describe(*recordings()[case])
-    with xr.open_dataset(io.BytesIO(_to_netcdf(session)), engine="h5netcdf") as again:
+    with xr.open_dataset(io.BytesIO(to_netcdf(session)), engine="h5netcdf") as again:
         xr.testing.assert_identical(session, again.load())
 
 

@@ -127,7 +127,7 @@ def test_a_folder_is_no_finished_run_while_it_is_written_again(options, finished
     with pytest.raises(InputError, match="expected a finished run"):
         comparison.read(folder)
     folder = shutil.copytree(finished[0], tmp_path / "saved")
-    monkeypatch.setattr(comparison, "_to_netcdf", interrupt)
+    monkeypatch.setattr(comparison, "to_netcdf", interrupt)
     with pytest.raises(KeyboardInterrupt):
         comparison.save(finished[1], folder)
     with pytest.raises(InputError, match="expected a finished run"):

@@ -7,11 +7,11 @@
 from pathlib import Path
 
 import h5py
-import xarray as xr
 
 from neurofs.ground.config import LoadOptions, refuse_options
 from neurofs.ground.errors import InputError, printable
 from neurofs.ground.files import hash_file
+from neurofs.ground.netcdf import read_netcdf
 from neurofs.recordings.readers.h5files import check_size, open_h5, where_in
 from neurofs.recordings.readers.hdf5 import find_objects
 from neurofs.recordings.readers.objects import OPTIONS, read_object
@@ -24,7 +24,7 @@ def read(path: Path, options: LoadOptions) -> Recording:
     refuse_options(options, OPTIONS, "netCDF files")
     _check_sizes(path)
     try:
-        dataset = xr.load_dataset(path, engine="h5netcdf", decode_times=False)
+        dataset = read_netcdf(path, decode_times=False)
     except (OSError, ValueError, TypeError, LookupError, RuntimeError, AttributeError) as error:
         found = printable(str(error) or type(error).__name__)
         raise InputError("content", "a netCDF 4 file", found, "Write it with to_netcdf(engine='h5netcdf').") from None
