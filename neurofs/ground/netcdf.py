@@ -1,9 +1,9 @@
 """Datasets as NetCDF-4 files.
 
-    >>> import xarray as xr
-    >>> dataset = xr.Dataset({"rate": ("channel", [1.5, 2.0])})
-    >>> read_netcdf(to_netcdf(dataset)).identical(dataset)
-    True
+>>> import xarray as xr
+>>> dataset = xr.Dataset({"rate": ("channel", [1.5, 2.0])})
+>>> read_netcdf(to_netcdf(dataset)).identical(dataset)
+True
 """
 
 from __future__ import annotations
