@@ -25,7 +25,7 @@ from neurofs.features.splits import Fold
 STILL = 0.1
 """Share of the usual variance of the target, below which R² of a fold says little."""
 
-BETWEEN = 2 / 3
+BETWEEN = 1 / 2
 """Share of the variance of the target between folds, from which on R² inside them says little."""
 
 
