@@ -33,17 +33,24 @@ def adds(windows, others, targets, given, rows, before):
 
 
 def p_values(strength, near):
-    """The place of each channel (channels, 1 + shifts) among all shifts of all channels, each judged by the others."""
+    """The place of each channel (channels, 1 + shifts) among all shifts of all channels, and that of the strongest."""
     roots = np.cbrt(strength)
     z, null = [], []
     for row in roots:
         real, shifted = row[0], row[1:]
         z.append((real - shifted.mean()) / shifted.std())
         n = len(shifted)
+        null.append([])
         for k in range(n):
             far = [j for j in range(n) if min((j - k) % n, (k - j) % n) > near]
-            null.append((shifted[k] - shifted[far].mean()) / shifted[far].std())
-    return np.array([(1 + sum(value >= one for value in null)) / (1 + len(null)) for one in z])
+            null[-1].append((shifted[k] - shifted[far].mean()) / shifted[far].std())
+    each = [place_among(one, [value for row in null for value in row]) for one in z]
+    return np.array(each), place_among(max(z), [max(of_shift) for of_shift in zip(*null, strict=True)])
+
+
+def place_among(value, others):
+    """The p-value of a value among others."""
+    return (1 + sum(other >= value for other in others)) / (1 + len(others))
 
 
 def profile(counts, targets, given):

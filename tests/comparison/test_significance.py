@@ -57,7 +57,7 @@ def test_tuned_is_the_slow_twin(by_trial, at_once, monkeypatch):
     found = ask_tuned(samples, remove(basis, targets), basis, shifts)
     expected = np.array([reference.tuned(windows[:, :, c], targets, given, rows) for c in range(samples.n_channels)])
     assert np.allclose(found.strength, expected[:, 0])
-    assert np.allclose(found.p, reference.p_values(expected, shifts.n_near))
+    assert np.allclose(found.p, reference.p_values(expected, shifts.n_near)[0])
 
 
 @pytest.mark.parametrize("by_trial", [False, True])
@@ -75,7 +75,7 @@ def test_adds_is_the_slow_twin(by_trial, at_once, monkeypatch):
         before = given[:, :0] if by_trial else given[:, :3]
         expected.append(reference.adds(windows[:, :, c], others, targets, given, rows, before))
     assert np.allclose(found.strength, np.array(expected)[:, 0], rtol=1e-3, atol=1e-5)
-    assert np.allclose(found.p, reference.p_values(np.array(expected), shifts.n_near))
+    assert np.allclose(found.p, reference.p_values(np.array(expected), shifts.n_near)[0])
 
 
 def test_profiles_are_the_slow_twin():
@@ -95,7 +95,20 @@ def test_profiles_are_the_slow_twin():
 def test_p_values_are_the_slow_twin(near):
     strength = np.random.default_rng(near).gamma(3.0, size=(4, 21)) * np.array([[1.0], [2.0], [0.1], [9.0]])
     strength[2, 0] = 3.0
-    assert np.allclose(find_p(strength, near), reference.p_values(strength, near))
+    (each, strongest), (expected, expected_strongest) = find_p(strength, near), reference.p_values(strength, near)
+    assert np.allclose(each, expected)
+    assert strongest == expected_strongest
+
+
+def test_no_channel_is_reported_where_the_strongest_is_nothing_special():
+    strength = np.random.default_rng(0).uniform(1.0, 1.1, (40, 301))
+    strength[:, :25] += 1.0  # with the target, and with 24 shifts of it, all channels are alike
+    strength[0, 25:40] += 9.0  # with 15 others, one of them is stronger than that
+    each, strongest = find_p(strength, 0)
+    assert strongest > Q
+    answer = significance._answer(strength, plan_shifts(np.arange(40).repeat(5), True, np.ones((200, 1)), 300))
+    assert (significance.adjust(each) <= Q).any()
+    assert not answer.found.any()
 
 
 def test_a_channel_without_spikes_is_nothing():

@@ -13,9 +13,9 @@ and ridge regression. What is counted, for each scenario (`scenarios`):
                those whose report has, and of all. Other intervals (`INTERVALS`) are counted where there is no doubt.
 
 A standard error stands beside each rate: that of a share of n sessions, after one hit and one miss are added, so that a
-share of none or all has one as well. Ten sessions of each kind are a quick look; `--repetitions 60 --jobs 2` is the
-full form. What else a report prints is counted elsewhere: channels and peak lags by `reproduce significance`, pairs of
-channels by `reproduce dependency`.
+share of none or all has one as well. Ten sessions of each kind are the full form, `--repetitions 1` is a look. What
+else a report prints is counted elsewhere: channels and peak lags by `reproduce significance`, pairs of channels by
+`reproduce dependency`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ from neurofs.recordings.recording import Recording
 from neurofs.running.executors import make_executor
 from neurofs.running.worker import Failure
 
-MINUTES, OURS = 15, True
+MINUTES, OURS = 45, True
 METHODS = {"hand": ("corrcoef", "ridge", "kalman"), "direction": ("infogain", "ridge")}
 """What decodes values and classes; the selector first."""
 
