@@ -15,8 +15,9 @@ is compared with V_c after a shift in time between channel and target, M being a
 *tuned* it is the target that is shifted, for *adds* the channel, and neither is a residual: if a channel has nothing to
 do with target and other channels, this is exact however many others there are. A residual is whiter than what it is
 the residual of; with shifts of residuals, a third of the channels reported in small sessions were false. Only a trend
-is taken off before anything without trials is shifted, since a trend that is shifted around the end is none. Where no
-channel is tuned, there is nothing to add to, and none is reported to add.
+is taken off before anything without trials is shifted, since a trend that is shifted around the end is none. (Targets of
+whole trials are residuals: what trials in blocks share is not to be shifted.) Where no channel is tuned, there is
+nothing to add to, and none is reported to add.
 
 ∛V is about normal. It is measured in standard deviations over the shifts of its channel; each shift is measured so by
 the others that are not its neighbors, and the p-value of a channel is its place among all channels at all shifts.
@@ -140,7 +141,8 @@ def find_channels(
     given, n_slow = _list_given(stretches, by_trial)
     targets = _standardize(targets)
     left, shifts = remove(given, targets), plan_shifts(stretches, by_trial, targets, N_SHIFTS, seed)
-    tuned = ask_tuned(samples, remove(_find_trend(shifts), targets), given, shifts)
+    shifted = left if by_trial else remove(_find_trend(shifts), targets)
+    tuned = ask_tuned(samples, shifted, given, shifts)
     adds = ask_adds(samples, left, given, plan_shifts(stretches, by_trial, targets, _count_shifts(samples), seed))
     if adds is not None:  # where no channel is tuned there is nothing to add to
         adds = replace(adds, q=np.maximum(adds.q, tuned.q.min()))
