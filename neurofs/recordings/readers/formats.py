@@ -95,8 +95,8 @@ TABLE = (
         limits="not netCDF 3",
     ),
     Format(
-        (".csv",),
-        "CSV",
+        (".csv", ".tsv"),
+        "CSV, TSV",
         "csv_pairs",
         "pairs of tables: spikes (counts, signal) and behavior; trials and what is known of channels in two more",
     ),
@@ -165,7 +165,12 @@ def find_folder(path: Path) -> Path:
     return path
 
 
-BELONGING = {"phy": ("params.py", "spike_clusters.npy", "cluster_group.tsv", "cluster_info.tsv")}
+BELONGING = {
+    "phy": (
+        *("params.py", "spike_clusters.npy", "spike_templates.npy", "amplitudes.npy"),
+        *("cluster_group.tsv", "cluster_info.tsv", "cluster_KSLabel.tsv"),
+    )
+}
 """Files of a folder that people name when they mean the folder."""
 
 

@@ -27,7 +27,7 @@ LABELS = ("group", "KSLabel")
 MAX_TEXT = 2**24
 """Bytes of a table or of params.py; real ones have some thousand."""
 
-RATE = re.compile(r"^[ \t]*sample_rate[ \t]*=[ \t]*([^#\n]*)", re.MULTILINE)
+RATE = re.compile(r"^[ \t]*sample_rate[ \t]*=[ \t]*([^#;\n]*)", re.MULTILINE)
 TABLES = ("cluster_*.tsv", "cluster_*.csv")
 
 
