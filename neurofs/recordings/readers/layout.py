@@ -13,11 +13,18 @@ import numpy as np
 import pandas as pd
 
 from neurofs.ground.errors import InputError, quoted
+from neurofs.recordings.readers.amplitudes import divide_by_amplitude
 from neurofs.recordings.readers.behavior import Clock, find_shared_clock, note_stillness, read_behavior, read_clock
 from neurofs.recordings.readers.bins import TIME_WORDS, Bins, read_seconds_per_unit
 from neurofs.recordings.readers.counts import find_counted, find_counts, read_counts
 from neurofs.recordings.readers.signals import find_signals, settle_signal
-from neurofs.recordings.readers.spike_lists import expand_channel_structs, find_channel_names, find_spikes, read_spikes
+from neurofs.recordings.readers.spike_lists import (
+    expand_channel_structs,
+    find_channel_names,
+    find_spikes,
+    read_marked_spikes,
+    read_spikes,
+)
 from neurofs.recordings.readers.trial_cells import join_trial_cells
 from neurofs.recordings.readers.trial_structs import find_trial_structs, read_trial_structs
 from neurofs.recordings.readers.trial_tables import add_conditions, read_trials
@@ -48,6 +55,8 @@ def interpret(v: Variables, name: str, source: str = "", source_hash: str = "") 
         expand_channel_structs(v)
     content = read_trial_structs(v, structs) if structs else _read_plain(v)
     content = settle_signal(_leave_out_channels(v, content), v.note)
+    if "amplitudes" in content:
+        content = divide_by_amplitude(content, content.pop("amplitudes"), v.ask("amplitude_bands"), v.note)
     v.refuse_unused_options()
     v.note_unused_variables()
     return Recording(name, notes=v.notes, remarks=v.remarks, source=source, source_hash=source_hash, **content)
@@ -88,6 +97,9 @@ def _read_neural(v: Variables) -> Neural:
             "observed": bins.observed,
         }
         return Neural(counts.shape[1], None, bins, content)
+    if v.ask("amplitude_bands"):
+        lists, names, sizes = read_marked_spikes(v, name)
+        return Neural(len(lists), names, None, {"spikes": lists, "amplitudes": sizes} | _read_observed(v))
     lists, names = read_spikes(v, name)
     content = {"spikes": lists} | _read_observed(v)
     return Neural(len(lists), names, None, content)
@@ -220,5 +232,5 @@ def _leave_out_channels(v: Variables, content: dict[str, Any]) -> dict[str, Any]
     if "counts" in content:
         content["counts"] = content["counts"][:, keep]
     else:
-        content["spikes"] = [content["spikes"][i] for i in keep]
+        content |= {key: [content[key][i] for i in keep] for key in ("spikes", "amplitudes") if key in content}
     return content

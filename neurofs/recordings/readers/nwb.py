@@ -21,6 +21,7 @@ from neurofs.ground.config import LoadOptions, refuse_options
 from neurofs.ground.errors import InputError, printable, quoted
 from neurofs.ground.files import hash_file
 from neurofs.recordings.defects import MOST_COLUMNS
+from neurofs.recordings.readers.amplitudes import WORDS, divide_by_amplitude
 from neurofs.recordings.readers.bins import seconds_per_unit
 from neurofs.recordings.readers.counts import read_counts
 from neurofs.recordings.readers.h5files import (
@@ -35,12 +36,12 @@ from neurofs.recordings.readers.h5files import (
 )
 from neurofs.recordings.readers.nwb_signals import SIGNALS, VOLTAGE, choose_signal, read_signal
 from neurofs.recordings.readers.nwb_tables import plain_columns
-from neurofs.recordings.readers.variables import Variables, find_kept, require_name, split_words
+from neurofs.recordings.readers.variables import Variables, find_kept, listed, require_name, split_words, word
 from neurofs.recordings.recording import Recording, Series
 
 OPTIONS = split_words(
     "name behavior behavior_file circular trials exclude_channels sort_spikes time_unit sampling_rate "
-    "counts counts_unit counts_bin_width signal signal_unit"
+    "counts counts_unit counts_bin_width signal signal_unit amplitudes amplitude_bands"
 )
 
 NOT_BEHAVIOR = split_words(
@@ -97,7 +98,21 @@ def _read_units(file: h5py.File, options: LoadOptions, notes: list[str]) -> dict
     kept = find_kept(channels["name"], options.exclude_channels)
     channels = channels.iloc[kept].reset_index(drop=True)
     observed = _read_observed(units, channels, kept, notes)
-    return {"spikes": [spikes[i] for i in kept], "channels": channels, "observed": observed}
+    content = {"spikes": [spikes[i] for i in kept], "channels": channels, "observed": observed}
+    if options.amplitude_bands is None:
+        return content
+    sizes = _read_amplitudes(units, options)
+    return divide_by_amplitude(content, [sizes[i] for i in kept], options.amplitude_bands, notes.append)
+
+
+def _read_amplitudes(units: h5py.Group, options: LoadOptions) -> list[np.ndarray]:
+    """Return the ragged column with the amplitude of each spike."""
+    names = [name for name in units if has_child(units, f"{name}_index")]
+    found = options.amplitudes or next((name for name in names if word(name) in WORDS), None)
+    if found is None or found not in names:
+        remedy = f"Name one of these with --amplitudes: {listed(names)}."
+        raise InputError(where_in(units), "a column with the amplitude of each spike", found or "none", remedy)
+    return _ragged(units, found) or []
 
 
 def _check_version(file: h5py.File) -> None:

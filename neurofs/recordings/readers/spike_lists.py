@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from neurofs.ground.errors import InputError, printable, quoted
+from neurofs.recordings.readers.amplitudes import WORDS
 from neurofs.recordings.readers.bins import read_seconds_per_unit
 from neurofs.recordings.readers.variables import (
     Variables,
@@ -99,6 +100,27 @@ def read_spikes(v: Variables, name: str) -> tuple[list[np.ndarray], list[str] | 
     if v.ask("sort_spikes"):
         lists = [np.sort(times) for times in lists]
     return lists, names
+
+
+def read_marked_spikes(v: Variables, name: str) -> tuple[list[np.ndarray], list[str] | None, list[np.ndarray]]:
+    """Return spike times and names as `read_spikes` does, and the amplitude of each spike of each channel."""
+    fits = is_ragged if is_ragged(v.values.get(name)) else is_line
+    marks = v.find_one("amplitudes", WORDS, fits)
+    if marks is None:
+        raise InputError("--amplitude-bands", "an amplitude for each spike", "none", "Name them with --amplitudes.")
+    if fits is is_ragged:
+        lists, names = read_spikes(v, name)
+        sizes = [np.asarray(part, dtype=np.float64).reshape(-1) for part in v.values[marks]]
+    else:
+        times, flat = v.vector(v.use(name)), v.vector(marks).astype(np.float64)
+        if len(flat) != len(times):
+            raise InputError(quoted(marks), f"{len(times)} amplitudes, one per spike", len(flat), "Name another.")
+        places, names = _split(v, name, np.arange(len(times)))
+        lists = [times[place] * _read_unit(v, name, [times]) for place in places]
+        sizes = [flat[place] for place in places]
+    if len(sizes) != len(lists):
+        raise InputError(quoted(marks), f"amplitudes of {len(lists)} channels", len(sizes), "Name another.")
+    return lists, names, sizes
 
 
 def _read_lists(v: Variables, name: str) -> tuple[list[np.ndarray], list[str] | None]:

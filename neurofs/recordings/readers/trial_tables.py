@@ -236,7 +236,8 @@ def add_conditions(v: Variables, trials: pd.DataFrame, bins: Bins | None, taken_
 
 
 def _unclaimed_names(v: Variables) -> list[str]:
-    return [n for n in v.values if n not in {*v.used, *v.options.behavior} and not keeps_own_clock(v, n)]
+    taken = {*v.used, *v.options.behavior, *(f"{name}{end}" for name in v.values for end in ("_columns", "_unit"))}
+    return [n for n in v.values if n not in taken and not keeps_own_clock(v, n)]
 
 
 def _is_of_trials(name: str) -> bool:
