@@ -1,5 +1,6 @@
 """Tables and cells as labs have them: written by Excel, pandas and MATLAB, and read as they were meant."""
 
+import h5py
 import numpy as np
 import pandas as pd
 import pytest
@@ -272,3 +273,49 @@ def test_a_table_is_not_turned_by_as_many_columns_as_channels(tmp_path):
     recording = load(tmp_path / "a.npz")
     assert recording.counts.shape == (N, 2)
     assert not [remark for remark in find_remarks(recording) if "orientation" in remark.text]
+
+
+def test_trials_without_a_stop_are_left_out(tmp_path):
+    starts = np.arange(0, 20, 2.0)
+    table = pd.DataFrame({"start": starts, "stop": np.where(starts == 6, np.nan, starts + 1), "side": np.arange(10)})
+    table.to_csv(tmp_path / "m_trials.csv", index=False)
+    recording = load(save(tmp_path, spikes_table()))
+    assert recording.trials["side"].tolist() == [0, 1, 2, 4, 5, 6, 7, 8, 9]
+    assert "trials: 1 of 10 without a start or stop (NaN) left out" in recording.notes
+    table.assign(stop=np.nan).to_csv(tmp_path / "m_trials.csv", index=False)
+    with pytest.raises(InputError, match=r"'trials\.stop': expected finite numbers; found nan"):
+        load(tmp_path / "m_spikes.csv")
+
+
+# A variable for each unit
+
+
+@pytest.mark.parametrize("field", ["", "spike_times"])
+def test_a_variable_for_each_unit(tmp_path, field):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for i, times in enumerate(SPIKES):
+            file[f"units/unit_{i}/{field}" if field else f"unit_{i}"] = times
+            if field:
+                file[f"units/unit_{i}/depth"] = 100.0 * i
+        file["velocity"], file["time"] = VELOCITY, BINS
+    recording = load(tmp_path / "a.h5")
+    assert recording.channels["name"].tolist() == ["unit_0", "unit_1", "unit_2"]
+    assert ("depth" in recording.channels) == bool(field)
+    for times, own in zip(recording.spikes, SPIKES, strict=True):
+        np.testing.assert_array_equal(times, own)
+
+
+def test_counts_of_one_unit_each_are_not_taken_for_times(tmp_path):
+    np.savez(tmp_path / "a.npz", unit_0=COUNTS[:, 0], unit_1=COUNTS[:, 1], velocity=VELOCITY, bin_width=WIDTH)
+    with pytest.raises(InputError, match="nothing known as such"):
+        load(tmp_path / "a.npz")
+
+
+def test_counts_with_an_axis_of_trials_are_refused_in_one_line(tmp_path):
+    np.savez(
+        tmp_path / "a.npz", spikes=COUNTS.reshape(10, 40, 3), velocity=VELOCITY.reshape(10, 40, 2), bin_width=WIDTH
+    )
+    with pytest.raises(
+        InputError, match="'spikes': expected two axes, time and channel; found three of lengths 10, 40, 3"
+    ):
+        load(tmp_path / "a.npz")

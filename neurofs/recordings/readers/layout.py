@@ -16,18 +16,19 @@ from neurofs.ground.errors import InputError, quoted
 from neurofs.recordings.readers.amplitudes import divide_by_amplitude
 from neurofs.recordings.readers.behavior import Clock, find_shared_clock, note_stillness, read_behavior, read_clock
 from neurofs.recordings.readers.bins import TIME_WORDS, Bins, read_seconds_per_unit
-from neurofs.recordings.readers.counts import find_counted, find_counts, read_counts
-from neurofs.recordings.readers.signals import find_signals, settle_signal
+from neurofs.recordings.readers.counts import COUNT_WORDS, find_counted, find_counts, read_counts
+from neurofs.recordings.readers.signals import SIGNAL_WORDS, find_signals, settle_signal
 from neurofs.recordings.readers.spike_lists import (
     expand_channel_structs,
     find_channel_names,
     find_spikes,
+    join_numbered_units,
     read_marked_spikes,
     read_spikes,
 )
 from neurofs.recordings.readers.trial_cells import join_trial_cells
 from neurofs.recordings.readers.trial_structs import find_trial_structs, read_trial_structs
-from neurofs.recordings.readers.trial_tables import add_conditions, read_trials
+from neurofs.recordings.readers.trial_tables import add_conditions, leave_out_open, read_trials
 from neurofs.recordings.readers.variables import Variables, find_kept, is_line, is_numeric, is_texts, listed, word
 from neurofs.recordings.recording import Recording, Series
 
@@ -53,6 +54,7 @@ def interpret(v: Variables, name: str, source: str = "", source_hash: str = "") 
     structs = find_trial_structs(v)
     if structs is None:
         expand_channel_structs(v)
+        join_numbered_units(v)
     content = read_trial_structs(v, structs) if structs else _read_plain(v)
     content = settle_signal(_leave_out_channels(v, content), v.note)
     if "amplitudes" in content:
@@ -73,7 +75,7 @@ def _read_plain(v: Variables) -> dict[str, Any]:
     trials = read_trials(v, neural.bins, stop, [clock.times for clock in clocks])
     if trials is not None:
         taken = {neural.n_channels, *(len(clock.times) for clock in clocks)}
-        content["trials"] = add_conditions(v, trials, neural.bins, taken)
+        content["trials"] = leave_out_open(add_conditions(v, trials, neural.bins, taken), v.note)
     behavior = read_behavior(v, clocks, neural.bins.start if neural.bins else 0.0)
     content["behavior"] = behavior if neural.bins else _settle_clocks(v, _last_time(neural.content["spikes"]), behavior)
     if trials is None:
@@ -124,6 +126,7 @@ def _choose_neural(v: Variables) -> tuple[str, str]:
         v.note(f"{kind}: taken from {quoted(name)}")
         return found[0]
     if not found:
+        _refuse_three_axes(v)
         raise InputError(
             "variables",
             "spike times, counts or a signal",
@@ -137,6 +140,19 @@ def _choose_neural(v: Variables) -> tuple[str, str]:
         f"{quoted(first[1])} ({first[0]}) and {quoted(second[1])} ({second[0]})",
         f"Choose with --{first[0]} {_bare(first[1])} or --{second[0]} {_bare(second[1])}.",
     )
+
+
+def _refuse_three_axes(v: Variables) -> None:
+    """Say what to do about counts with an axis of trials, of which nothing tells which axis is which."""
+    words = (*COUNT_WORDS, *SIGNAL_WORDS)
+    cubes = [n for n, x in v.values.items() if is_numeric(x) and x.ndim == 3 and min(x.shape) > 1 and word(n) in words]
+    if cubes:
+        raise InputError(
+            quoted(cubes[0]),
+            "two axes, time and channel",
+            f"three of lengths {', '.join(map(str, v.values[cubes[0]].shape))}",
+            "Put the trials one after the other, with a variable trial that has the number of each row's trial.",
+        )
 
 
 def _bare(name: str) -> str:

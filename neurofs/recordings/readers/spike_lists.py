@@ -1,5 +1,6 @@
 """Spike times: a list per channel, or one long list with the channel of each spike."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,11 @@ CHANNEL_WORDS = split_words(
 UNIT_FIELDS = ("ts", "times", "timestamps", "spiketimes", "spiketrain", "spikes")
 LARGE = 1000
 """Whole numbers above this are no likely seconds."""
+
+NUMBERED = re.compile(
+    r"(unit|neuron|cell|cluster|channel|chan|ch|electrode|sig|spk|spikes?)[_ ]?\d+[_ ]?[a-z]?", re.IGNORECASE
+)
+"""Names of variables that hold the spikes of one unit each."""
 
 INDEX_ENDS = ("_index", "_ends")
 NAME_WORDS = split_words("channelnames channelname unitnames unitname channelids unitids neuronnames labels")
@@ -64,6 +70,38 @@ def expand_channel_structs(v: Variables) -> None:
             column = _scalar_column([entry.get(other) for entry in entries])
             if column is not None:
                 v.values[f"channel_{other}"] = column
+
+
+def join_numbered_units(v: Variables) -> None:
+    """Turn variables of one unit each into a list: `units.unit_0.spike_times` and its likes, or `unit_0`, `unit_1` …"""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for name, value in v.values.items():
+        parts = name.rsplit(".", 2)
+        if len(parts) == 3 and word(name) in UNIT_FIELDS and _is_spike_list(value):
+            groups.setdefault((parts[0], parts[2]), []).append(name)
+        elif NUMBERED.fullmatch(parts[-1]) and _is_rising(value):
+            groups.setdefault((".".join(parts[:-1]), ""), []).append(name)
+    for (place, field), names in groups.items():
+        if len(names) < 2 or v.options.spikes in names:
+            continue
+        joined = place.rpartition(".")[2] if field and place not in v.values else "units"
+        owners = [name.rsplit(".", 2)[-2] if field else name.rpartition(".")[2] for name in names]
+        values = {name: v.values.pop(name) for name in names}
+        others = [n for n in v.values if field and any(n.startswith(f"{place}.{owner}.") for owner in owners)]
+        known = {
+            n.rpartition(".")[2]: [v.values.get(f"{place}.{o}.{n.rpartition('.')[2]}") for o in owners] for n in others
+        }
+        v.values = {name: value for name, value in v.values.items() if name not in others}
+        v.values |= {joined: list(values.values()), "channel_names": owners}
+        columns = {f"channel_{key}": _scalar_column(column) for key, column in known.items()}
+        v.values |= {key: column for key, column in columns.items() if column is not None}
+        v.note(f"spikes: {len(names)} variables of one unit each, from {quoted(names[0])} to {quoted(names[-1])}")
+        return
+
+
+def _is_rising(value: Any) -> bool:
+    """Tell whether a value is spike times of one unit, which never fall."""
+    return is_line(value) and bool((np.diff(value.reshape(-1)) >= 0).all())
 
 
 def _scalar_column(values: list[Any]) -> Any:

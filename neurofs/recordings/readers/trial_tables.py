@@ -1,6 +1,6 @@
 """Trials: from a label of each bin or from their starts, and the conditions that belong to them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,9 @@ START_WORDS = split_words(
     "trialstart trialstarts trialstarttime trialstarttimes startbins startbin trialstartbins trialsstart "
     "trialsstarttime trialonset trialonsets starttime starttimes"
 )
+MOST_OPEN = 0.5
+"""Share of trials without a start or stop up to which these are left out; if more are, the table is refused."""
+
 MAX_COLUMNS = 16
 """Columns of a table that is taken for conditions."""
 
@@ -109,7 +112,8 @@ def _trials_from_starts(
             quoted(stop_name), f"{len(starts)} ends, one per trial", len(stops), "Name another with --trial-stop."
         )
     for which, values in ((name, starts), (stop_name, stops)):
-        if values is not None and not np.isfinite(values).all():
+        open_ = stops is not None and values is not None and np.isnan(values).mean() <= MOST_OPEN
+        if values is not None and not open_ and not np.isfinite(values).all():
             raise InputError(quoted(which), "finite numbers", f"{values[~np.isfinite(values)][0]}", "Correct them.")
     edges = _find_edges(v, name, starts, bins, stop, clocks)
     if edges is not None:
@@ -204,6 +208,22 @@ def _check_rows(name: str, rows: np.ndarray, largest: int, base: int) -> np.ndar
             "Check --index-base and --trial-unit.",
         )
     return rows.astype(np.int64)
+
+
+def leave_out_open(trials: pd.DataFrame | None, note: Callable[[str], None]) -> pd.DataFrame | None:
+    """Return the trials without the few that have no start or no stop (NaN), as aborted ones have.
+
+    >>> leave_out_open(pd.DataFrame({"start": [0.0, 2.0, 4.0], "stop": [1.0, np.nan, 5.0]}), print)["start"].tolist()
+    trials: 1 of 3 without a start or stop (NaN) left out
+    [0.0, 4.0]
+    """
+    if trials is None:
+        return None
+    open_ = trials["start"].isna() | trials["stop"].isna()
+    if not 0 < open_.mean() <= MOST_OPEN:
+        return trials
+    note(f"trials: {open_.sum()} of {len(trials)} without a start or stop (NaN) left out")
+    return trials[~open_].reset_index(drop=True)
 
 
 def add_conditions(v: Variables, trials: pd.DataFrame, bins: Bins | None, taken_lengths: set[int]) -> pd.DataFrame:
