@@ -36,6 +36,7 @@ POSITION = _wander()
 VELOCITY = np.gradient(POSITION, WIDTH, axis=0)
 SOUND = {"counts": COUNTS, "velocity": VELOCITY, "bin_width": WIDTH}
 SPIKES = [np.sort(RNG.uniform(0, LENGTH, 500)) for _ in range(4)]
+CELLS = np.frompyfunc(lambda i: SPIKES[i], 1, 1)(np.arange(8).reshape(2, 4) % 4)
 STARTS = np.arange(0.0, 64, 2.0)
 TRIALS = pd.DataFrame({"start": STARTS, "stop": STARTS + 1.8, "direction": np.tile([0, 90, 180, 270], 8)})
 

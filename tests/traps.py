@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from trap_files import (
     BINS,
+    CELLS,
     COUNTS,
     HEADING,
     JITTERED,
@@ -288,6 +289,24 @@ TIME_TRAPS = [
         "30 % lost unseen",
         "plain",
         "behavior covers 69 % of the time with spikes",
+    ),
+    Trap(
+        "amplitudes", events(["time,channel,amplitude", "1.0,3,51.5", "1.5,3,80"]), "2 channels", "note", "amplitudes"
+    ),
+    Trap("time-in-a-name", events(["time_ms,channel", "1000,3", "70000,4"]), "19 hours", "note", "to make seconds"),
+    Trap(
+        "index-of-pandas",
+        events([",time,channel", "0,1.0,3", "1,1.5,4", "2,70.0,3"]),
+        "a channel that counts the lines",
+        "note",
+        "is an index and left out",
+    ),
+    Trap(
+        "trials-by-channels",
+        mat(counts=None, velocity=None, spikes=CELLS),
+        "8 channels",
+        "refused",
+        "whether they are trials or channels",
     ),
     Trap(
         "electrode-and-unit",

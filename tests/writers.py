@@ -68,6 +68,9 @@ def _put(refs: h5py.Group, parent: h5py.Group, name: str, value: Any) -> Any:
         for key in value[0]:
             item.create_dataset(key, data=_put_cells(refs, [entry[key] for entry in value]))
         kind = "struct"
+    elif isinstance(value, np.ndarray) and value.dtype == object:
+        cells = _put_cells(refs, list(value.T.ravel())).reshape(value.T.shape)
+        item, kind = parent.create_dataset(name, data=cells), "cell"
     elif isinstance(value, list) and value:
         item, kind = parent.create_dataset(name, data=_put_cells(refs, value)), "cell"
     elif isinstance(value, list):

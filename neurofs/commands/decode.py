@@ -43,10 +43,10 @@ def decode_command(
 ) -> None:
     """Compare selectors and decoders on each SESSION, on folds that do not leak, and write a report.
 
-    SESSION is a recording, a session file (.toml), or the run.toml of an earlier run, which is repeated
-    exactly. Without SESSION, the built-in demo is decoded. An interrupted run goes on where it stopped; a run with
-    other settings is never replaced unless you say --overwrite. Several sessions have a folder each in --out, one
-    table of all scores, and an index page.
+    SESSION is a recording, a session file (.toml; its file may be a pattern for many), or the run.toml of an earlier
+    run, which is repeated exactly. Without SESSION, the built-in demo is decoded. An interrupted run goes on where it
+    stopped; a run with other settings is never replaced unless you say --overwrite. Several sessions have a folder
+    each in --out, one table of all scores, and an index page.
 
     \b
     Examples:
@@ -57,11 +57,11 @@ def decode_command(
       neurofs decode reports/day1/run.toml --out reports/day1-again
     """
     _expect_work(jobs)
-    from neurofs.comparison.given import choose_options
+    from neurofs.comparison.given import choose_all
     from neurofs.running.batch.config import place_sessions
 
     values = read_given(given) | ({"settings": read_settings(settings)} if settings else {})
-    runs = [choose_options(session, values) for session in sessions or (None,)]
+    runs = [options for session in sessions or (None,) for options in choose_all(session, values)]
     placed = place_sessions(runs, out, overwrite)
     if len(runs) > 1:
         _decode_many(placed, out or Path("reports"), jobs, fresh)

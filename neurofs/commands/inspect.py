@@ -24,8 +24,9 @@ def inspect_command(file: Path | None, out: Path | None, jobs: int | None, patte
     shown, and options that may help. Exit code 2 if the file cannot be used as it is. With --quiet, only the command
     that decodes it is printed, or what must be mended.
 
-    If FILE is a folder of sessions, there is one line about each, and a pipeline file for `neurofs batch` that decodes
-    them all. A file that cannot be read costs its own line only; exit code 1 if there is one, 2 if none can be read.
+    If FILE is a folder of sessions, or a session file whose file is a pattern, there is one line about each, and a
+    pipeline file for `neurofs batch` that decodes them all. A file that cannot be read costs its own line only; exit
+    code 1 if there is one, 2 if none can be read.
 
     \b
     Examples:
@@ -36,13 +37,17 @@ def inspect_command(file: Path | None, out: Path | None, jobs: int | None, patte
       neurofs inspect counts.mat --counts spikes --counts-bin-width 0.05
       neurofs inspect session.toml --json
     """
-    from neurofs.ground.config import LoadOptions, make_options
+    from neurofs.ground.config import LoadOptions, given_options, make_options, read_pattern, select_options
     from neurofs.ground.errors import InputError, UsageError
     from neurofs.recordings.demo import demo_path
     from neurofs.recordings.quality import inspect_file, render_text
     from neurofs.recordings.readers.formats import find_format
 
     path, options = file or demo_path(), make_options(LoadOptions, read_given(given))
+    if (shared := read_pattern(path)) is not None:
+        options = make_options(LoadOptions, given_options(select_options(LoadOptions, shared)) | given_options(options))
+        _show_folder(path.parent, options, str(shared.file), out, jobs)
+        return
     if path.is_dir() and find_format(path) is None:
         _show_folder(path, options, pattern, out, jobs)
         return

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from neurofs.ground.config import RunOptions, given_options, make_options, read_session_file
+from neurofs.ground.config import RunOptions, given_options, make_options, read_pattern, read_session_file
 from neurofs.ground.errors import InputError, UsageError
-from neurofs.ground.files import make_absolute
+from neurofs.ground.files import make_absolute, match_files
+from neurofs.ground.system import find_path
 from neurofs.recordings.demo import demo_path
 from neurofs.recordings.readers import is_session_file, load
 from neurofs.recordings.recording import Recording
@@ -26,6 +27,20 @@ def choose_options(path: Path | None, values: Mapping[str, object]) -> RunOption
     if options.behavior_file is not None:
         values = {"behavior_file": make_absolute(options.behavior_file), **values}
     return make_options(RunOptions, {**given_options(options), **values, "file": make_absolute(data)})
+
+
+def choose_all(path: Path | None, values: Mapping[str, object]) -> list[RunOptions]:
+    """Return the options of each session that a path stands for: a session file may name many by a pattern."""
+    shared = None if path is None else read_pattern(path)
+    if path is None or shared is None:
+        return [choose_options(path, values)]
+    found = match_files(path.resolve().parent, str(shared.file))
+    if not found:
+        raise InputError(path.name, "files", f"none that match {shared.file}", "Check the pattern.")
+    own = given_options(shared)
+    if shared.behavior_file is not None:
+        own["behavior_file"] = str(find_path(path.resolve().parent, shared.behavior_file))
+    return [choose_options(file, {**own, **({"name": name} if name else {}), **values}) for file, name in found]
 
 
 def choose_recording(recording: object, values: Mapping[str, object]) -> tuple[RunOptions, Recording | None]:

@@ -7,6 +7,7 @@ with the nearest known name.
 """
 
 import difflib
+import glob
 import re
 import tomllib
 from collections.abc import Collection, Mapping
@@ -108,12 +109,19 @@ class LoadOptions(Options):
     spike_channels: str | None = Field(
         None, description="Variable with the channel of each spike, where --spikes is one long list."
     )
+    amplitudes: str | None = Field(None, description="Variable with the amplitude of each spike.")
+    amplitude_bands: int | None = Field(
+        None, ge=2, le=20, description="Divide the spikes of each channel by amplitude into this many channels."
+    )
     counts: str | None = Field(None, description="Variable with spike counts per bin.")
     signal: str | None = Field(
         None, description="Variable with a continuous signal per channel in place of spikes: dF/F, band power."
     )
     signal_unit: str | None = Field(
         None, min_length=1, description="Unit of the signal (dF/F, uV); what is found in the file is then a signal."
+    )
+    bands: Names = Field(
+        (), description="Bands of a voltage in Hz, whose power is the signal: 13-30,70-150 of LFP or ECoG."
     )
     orientation: Literal["time-by-channel", "channel-by-time"] | None = Field(
         None, description="Which way the counts and the behavior are stored."
@@ -321,6 +329,21 @@ def read_session_file(path: str | Path) -> tuple[Path, RunOptions]:
     if options.behavior_file is not None:
         options = options.model_copy(update={"behavior_file": str(find_path(path.parent, options.behavior_file))})
     return data, options
+
+
+def read_pattern(path: str | Path) -> RunOptions | None:
+    """Return the options of a session file whose data are a pattern, for many files; None of any other path."""
+    path = Path(path)
+    if path.suffix.lower() != ".toml" or not path.is_file():
+        return None
+    content = read_toml(path, "a session file")
+    pattern = content.get("file")
+    if not isinstance(pattern, str) or not glob.has_magic(pattern) or find_path(path.parent, pattern).exists():
+        return None
+    options = make_options(RunOptions, content, printable(path.name))
+    if options.name is not None:
+        raise UsageError(f"{printable(path.name)}: {quoted(pattern)}: name is for a single file; leave it out")
+    return options.model_copy(update={"file": pattern.replace("\\", "/")})
 
 
 def render_toml(values: Mapping[str, Any]) -> str:

@@ -1,5 +1,6 @@
 """Files: written whole or not at all, folders made, half-written parts removed, contents hashed; addresses."""
 
+import glob
 import hashlib
 import os
 import re
@@ -84,3 +85,18 @@ def hash_files(paths: Iterable[Path], folder: Path | None = None) -> str:
     names = {path: path.relative_to(folder).as_posix() if folder else path.name for path in paths}
     lines = sorted(f"{name} {hash_file(path)}\n" for path, name in names.items())
     return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def match_files(base: Path, pattern: str) -> list[tuple[Path, str]]:
+    """Return the files in a folder that match a pattern, by name; those whose own name others have get one from
+    their folders, too, all others none.
+
+    >>> [(path.name, name) for path, name in match_files(Path(__file__).parent, "file[rst].py")]
+    [('files.py', '')]
+    """
+    found = sorted(glob.glob(pattern, root_dir=base, recursive=True))
+    stems = [Path(file).stem.casefold() for file in found]
+    return [
+        (base / file, "-".join(Path(file).with_suffix("").parts) if stems.count(stem) > 1 else "")
+        for file, stem in zip(found, stems, strict=True)
+    ]

@@ -17,9 +17,12 @@ class LoadKeys(TypedDict, total=False):
     name: str
     spikes: str
     spike_channels: str
+    amplitudes: str
+    amplitude_bands: int
     counts: str
     signal: str
     signal_unit: str
+    bands: Texts
     orientation: Literal["time-by-channel", "channel-by-time"]
     counts_unit: Literal["count", "Hz"]
     counts_bin_width: float

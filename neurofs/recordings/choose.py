@@ -43,7 +43,7 @@ def without_part(options: LoadOptions) -> LoadOptions:
     >>> without_part(LoadOptions(channels="rate > 1", counts="spikes")) == LoadOptions(counts="spikes")
     True
     """
-    return options.model_copy(update={**PART, "trials": options.trials is not False})
+    return options.model_copy(update={**PART, "bands": (), "trials": options.trials is not False})
 
 
 def choose_part(recording: Recording, options: LoadOptions) -> Recording:

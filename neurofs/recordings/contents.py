@@ -338,5 +338,6 @@ def render_contents(about: dict[str, Any]) -> str:
 def _tell(variable: dict[str, Any]) -> str:
     shape = " × ".join(f"{n:,}" for n in variable["shape"]) or "one value"
     has_range = variable["low"] is not None
-    numbers = f", {variable['low']:.4g} … {variable['high']:.4g}" if has_range else ""
+    part = " at first" if np.prod(variable["shape"], dtype=float) > SAMPLE else ""
+    numbers = f", {variable['low']:.4g} … {variable['high']:.4g}{part}" if has_range else ""
     return f"{printable(variable['kind'])}, {shape}{numbers}"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from neurofs.ground.config import LoadOptions, given_options, read_session_file, read_toml, render_toml
+from neurofs.ground.config import LoadOptions, given_options, read_pattern, read_session_file, read_toml, render_toml
 from neurofs.ground.errors import MAX_MESSAGE, InputError, NeurofsError, printable, quoted
 from neurofs.recordings.quality import inspect_file
 from neurofs.recordings.readers.csv_pairs import PARTNERS
@@ -77,7 +77,7 @@ def find_sessions(folder: Path, pattern: str = "**/*") -> list[Path]:
 def _find_data(path: Path) -> Path | None:
     """Return the data that a session file names; None if a TOML file is something else."""
     try:
-        if "file" not in read_toml(path, "a session file"):
+        if "file" not in read_toml(path, "a session file") or read_pattern(path) is not None:
             return None
         return read_session_file(path)[0]
     except NeurofsError:

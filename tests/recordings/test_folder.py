@@ -11,7 +11,8 @@ from click.testing import CliRunner
 from writers import write_npz, write_text
 
 from neurofs.commands.main import main
-from neurofs.ground.errors import InputError
+from neurofs.comparison.given import choose_all
+from neurofs.ground.errors import InputError, UsageError
 from neurofs.recordings.folder import find_sessions, inspect_folder, write_pipeline
 from neurofs.recordings.recording import Recording, Series
 from neurofs.recordings.writers import write
@@ -128,3 +129,28 @@ def test_exit_codes(lab, pattern, code):
 def test_a_folder_without_sessions(tmp_path):
     with pytest.raises(InputError, match="sessions of a known kind"):
         inspect_folder(tmp_path)
+
+
+def test_one_session_file_for_a_whole_lab(lab):
+    rng = np.random.default_rng(1)
+    for day in ("1", "2"):
+        kin = np.column_stack([np.sin(np.arange(900) / 9), np.cos(np.arange(900) / 7)])
+        (lab / f"d{day}").mkdir()
+        write_npz(lab / f"d{day}" / "m.npz", y=rng.poisson(1.0, (900, 4)), kin=kin)
+    keys = "counts = 'y'\ncounts_bin_width = 0.1\ntarget = 'kin'\n"
+    path = write_text(lab / "lab.toml", f"file = 'd*/m.npz'\n{keys}")
+    shown = CliRunner().invoke(main, ["inspect", str(path), "--json"])
+    assert shown.exit_code == 0, shown.output
+    assert [session["file"] for session in json.loads(shown.stdout)["sessions"]] == ["d1/m.npz", "d2/m.npz"]
+    runs = choose_all(path, {"n_lags": 3})
+    assert [(run.name, Path(str(run.file)).name, run.target, run.n_lags) for run in runs] == [
+        ("d1-m", "m.npz", ("kin",), 3),
+        ("d2-m", "m.npz", ("kin",), 3),
+    ]
+    planned = plan_sessions(read_batch_file(path), lab / "out")
+    assert [session.name for session in planned] == ["d1-m", "d2-m"]
+    assert "lab.toml" not in [p.name for p in find_sessions(lab)]
+    with pytest.raises(InputError, match=r"lab\.toml: expected files; found none that match e\*"):
+        choose_all(write_text(lab / "lab.toml", f"file = 'e*/m.npz'\n{keys}"), {})
+    with pytest.raises(UsageError, match="name is for a single file"):
+        choose_all(write_text(lab / "lab.toml", f"file = 'd*/m.npz'\nname = 'x'\n{keys}"), {})

@@ -283,6 +283,8 @@ class TestSpikes:
     def test_samples(self):
         values = {"spikes": ragged([3000, 30000], [15000]), "fs": 30000.0}
         assert read(values, time_unit="samples").spikes[0].tolist() == [0.1, 1.0]
+        both = read(values | {"trial_start": np.array([3000.0, 15000.0])}, time_unit="samples")
+        assert both.trials["start"].tolist() == [0.1, 0.5]
         values.pop("fs")
         spikes = read(values, time_unit="samples", sampling_rate=15000).spikes
         assert spikes[0].tolist() == [0.2, 2.0]

@@ -1,5 +1,7 @@
 """Arrays in files of their own, Parquet, tables of MATLAB, torch_brain, and formats that are known and not read."""
 
+import json
+
 import h5py
 import numpy as np
 import pandas as pd
@@ -193,16 +195,60 @@ def test_empty_attributes_do_not_keep_a_file_from_being_read(tmp_path):
 # Known, and not read
 
 
-@pytest.mark.parametrize("name", ["a.pl2", "a.nex5", "a.spikes", "structure.oebin"])
+@pytest.mark.parametrize("name", ["a.pl2", "a.nex5", "a.spikes"])
 def test_what_is_not_read_gets_one_right_sentence(tmp_path, name):
     (tmp_path / name).write_bytes(b"anything")
     with pytest.raises(InputError) as caught:
         neurofs.load(tmp_path / name)
     assert "Get a sound copy" not in str(caught.value)
     assert any(word in str(caught.value) for word in ("Export it as .plx", "Save it as .nex", "Kilosort or phy"))
-    if name == "structure.oebin":
-        with pytest.raises(InputError, match="Open Ephys"):
-            neurofs.load(tmp_path)
+
+
+# Open Ephys
+
+
+def write_open_ephys(folder, new=True, **changes):
+    """Two electrodes: of the first, clusters 0 and 2, of the second, not sorted, cluster 0."""
+    names = ("sample_numbers", "electrode_indices", "clusters")
+    names = names if new else ("spike_times", "spike_electrode_indices", "spike_clusters")
+    groups = []
+    for i, clusters in enumerate(([0, 2, 2, 0], [0, 0])):
+        place = folder / "spikes" / f"Spike_Detector-101.{i}"
+        place.mkdir(parents=True)
+        samples = 3000 * np.arange(1, len(clusters) + 1)
+        for name, values in zip(names, (samples, np.zeros(len(clusters)), clusters), strict=True):
+            np.save(place / f"{name}.npy", np.asarray(values, np.int64 if values is samples else np.uint16))
+        if new:
+            np.save(place / "timestamps.npy", 5 + samples / 30000)
+        groups.append({("folder" if new else "folder_name"): f"{place.name}/", "sample_rate": 30000.0})
+    (folder / "structure.oebin").write_text(json.dumps({"GUI version": "0.6.4", "spikes": groups} | changes))
+    return folder
+
+
+@pytest.mark.parametrize(("new", "start"), [(True, 5.0), (False, 0.0)])
+def test_spikes_of_open_ephys(tmp_path, new, start):
+    recording = neurofs.load(write_open_ephys(tmp_path, new), unsorted=True)
+    first, second = "Spike_Detector-101.0", "Spike_Detector-101.1"
+    assert recording.channels["name"].tolist() == [f"{first}#0", f"{first}#2", f"{second}#0"]
+    expected = [[0.1, 0.4], [0.2, 0.3], [0.1, 0.2]]
+    for times, own in zip(recording.spikes, expected, strict=True):
+        np.testing.assert_allclose(times, np.array(own) + start)
+    assert neurofs.load(tmp_path / "structure.oebin").channels["quality"].tolist() == ["sorted"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"spikes": []}, "expected spikes; found a recording of Open Ephys with voltage alone"),
+        ({"spikes": [{"folder": "../other"}]}, "the name of a folder within it; found ../other"),
+        ({"spikes": [{"folder": "C:/other"}]}, "the name of a folder within it"),
+        ({"spikes": [{"folder": "none/"}]}, "the time of each spike; found no such file"),
+        ({"spikes": 3}, "a list of spikes"),
+    ],
+)
+def test_folders_of_open_ephys_that_cannot_be_read(tmp_path, changes, said):
+    with pytest.raises(InputError, match=said):
+        neurofs.load(write_open_ephys(tmp_path, **changes))
 
 
 def test_every_format_says_what_is_read_and_on_what_it_was_tried():

@@ -131,3 +131,36 @@ def test_a_table_without_units_gives_one_line(write_file):
             file[f"units/{name}"].attrs.update({k: v for k, v in attributes.items() if k != "target"})
     with pytest.raises(InputError, match=r"^a\.nwb: channels: expected at least one channel; found none"):
         load(path)
+
+
+def test_amplitudes_and_trials_without_a_stop(write_file):
+    path = write_file(
+        modules={"behavior": [make_series("position", VELOCITY)]}, units=[{"spike_times": [0.5, 1.0, 2.0]}]
+    )
+    with h5py.File(path, "r+") as file:
+        file["units/spike_amplitudes"] = np.array([-3.0, -9.0, -4.0])
+        file["units/spike_amplitudes_index"] = np.array([3])
+        file["intervals/trials/start_time"] = np.array([0.0, 2.0, 4.0])
+        file["intervals/trials/stop_time"] = np.array([1.0, np.nan, 5.0])
+    recording = load(path, amplitude_bands=3)
+    assert [times.tolist() for times in recording.spikes] == [[0.5], [2.0], [1.0]]
+    assert recording.channels["name"].tolist() == ["0:1", "0:2", "0:3"]
+    assert recording.trials["start"].tolist() == [0.0, 4.0]
+    with pytest.raises(
+        InputError, match=r"found depth\. Name one of these with --amplitudes: spike_amplitudes, spike_times"
+    ):
+        load(path, amplitude_bands=3, amplitudes="depth")
+
+
+def test_a_voltage_alone_gets_the_command_that_takes_its_power(write_file):
+    path = write_file([make_series("lfp", VELOCITY, starting_time=0.0, rate=1000.0)])
+    with h5py.File(path, "r+") as file:
+        file["acquisition/lfp"].attrs["neurodata_type"] = "ElectricalSeries"
+    with pytest.raises(InputError, match="or --signal lfp --bands 13-30,70-150 if it is continuous"):
+        load(path)
+    recording = load(path, signal="lfp", bands="70-150")
+    assert (recording.n_channels, recording.bin_width, recording.channels["band_low"].tolist()) == (
+        2,
+        0.02,
+        [70.0, 70.0],
+    )

@@ -380,3 +380,73 @@ def test_voltage_of_a_real_file_is_a_signal_where_it_is_named(shared_data):
     assert recording.unit == "volts"
     assert np.array_equal(recording.counts, values)
     assert neurofs.load(path).spikes is not None
+
+
+# Power of bands
+
+
+def voltage(**others):
+    """Two channels of 20 s at 1 kHz: one with 100 Hz that comes and goes, one of noise alone."""
+    time = np.arange(20_000) / 1000
+    strength = 2 + np.sin(2 * np.pi * 0.2 * time)
+    rng = np.random.default_rng(3)
+    lfp = rng.normal(0, 0.1, (20_000, 2)) + 3 * np.sin(2 * np.pi * 6 * time)[:, None]
+    lfp[:, 0] += strength * np.sin(2 * np.pi * 100 * time)
+    return {"lfp": lfp, "speed": strength[::20], "speed_time": time[::20], **others}
+
+
+BANDS = {"signal": "lfp", "signal_unit": "uV", "sampling_rate": 1000, "bands": "4-8,70-150"}
+
+
+def test_power_of_bands_is_a_signal(tmp_path):
+    values = voltage()
+    np.savez(tmp_path / "a.npz", **values)
+    recording = neurofs.load(tmp_path / "a.npz", **BANDS)
+    assert recording.channels["name"].tolist() == ["0 4-8 Hz", "0 70-150 Hz", "1 4-8 Hz", "1 70-150 Hz"]
+    assert (recording.unit, recording.bin_width, recording.counts.shape) == ("log10 of (uV)²", 0.02, (1000, 4))
+    np.testing.assert_allclose(recording.observed, [[0.74, 20.0]])  # three periods of 4 Hz are over
+    slow = recording.counts[50:, 0]
+    assert np.abs(slow - np.log10(3**2 / 2)).max() < 0.1  # the power of 3 sin, with the sides of its window
+    ends = np.arange(1, 1001) * 20
+    expected = np.log10((2 + np.sin(2 * np.pi * 0.2 * (ends - 21.5) / 1000)) ** 2 / 2)
+    assert np.abs(recording.counts[50:, 1] - expected[50:]).max() < 0.25
+    assert np.corrcoef(recording.counts[50:, 1], expected[50:])[0, 1] > 0.99
+    one = neurofs.load(tmp_path / "a.npz", **BANDS, channels="band_low > 20 and electrode_name == '1'")
+    assert one.channels["name"].tolist() == ["1 70-150 Hz"]
+
+
+def test_power_looks_back_alone_and_not_over_gaps(tmp_path):
+    values = voltage()
+    np.savez(tmp_path / "a.npz", **values)
+    before = neurofs.load(tmp_path / "a.npz", **BANDS).counts
+    later = values["lfp"].copy()
+    later[10_000:] = np.random.default_rng(4).normal(size=(10_000, 2))
+    np.savez(tmp_path / "a.npz", **values | {"lfp": later})
+    after = neurofs.load(tmp_path / "a.npz", **BANDS).counts
+    np.testing.assert_array_equal(after[:500], before[:500])
+    assert (after[500:502] != before[500:502]).all()
+    later[10_000:10_100] = np.nan
+    np.savez(tmp_path / "a.npz", **values | {"lfp": later})
+    gap = neurofs.load(tmp_path / "a.npz", **BANDS)
+    np.testing.assert_allclose(gap.observed, [[0.74, 10.0], [10.84, 20.0]])
+
+
+@pytest.mark.parametrize(
+    ("bands", "said"),
+    [
+        ("high", "frequencies from low to high, such as 13-30,70-150"),
+        ("30-13", "frequencies from low to high"),
+        ("70-700", "frequencies up to 500 Hz; found 700 Hz"),
+        ("0.1-0.2", "a recording longer than 30 s; found 20 s"),
+    ],
+)
+def test_bands_that_cannot_be(tmp_path, bands, said):
+    np.savez(tmp_path / "a.npz", **voltage())
+    with pytest.raises(InputError, match=said):
+        neurofs.load(tmp_path / "a.npz", **BANDS | {"bands": bands})
+
+
+def test_spikes_have_no_bands(tmp_path):
+    write(simulate_session(3, n_electrodes=1, random_state=1), tmp_path / "a.nwb")
+    with pytest.raises(InputError, match="--bands: expected a voltage; found spike times"):
+        neurofs.load(tmp_path / "a.nwb", bands="4-8")

@@ -80,7 +80,17 @@ def load(source: object, options: LoadOptions | None = None, **keys: object) -> 
         recording = recording.with_source(path.name, hash_file(path))
     if options.behavior_file is not None:
         recording = _join(recording, Path(options.behavior_file), without_part(options))
-    return choose_part(recording, options)
+    return choose_part(_take_bands(recording, options), options)
+
+
+def _take_bands(recording: Recording, options: LoadOptions) -> Recording:
+    """Return a recording whose channels are bands of a voltage, if these are asked for."""
+    if not options.bands:
+        return recording
+    from neurofs.recordings.readers.bands import take_power
+
+    with _naming(Path(recording.source or recording.name)):
+        return take_power(recording, options.bands)
 
 
 def is_session_file(source: str | Path) -> bool:
@@ -107,7 +117,7 @@ def _load_object(source: Any, options: LoadOptions | None, keys: dict[str, Any])
     recording = read_object(source, without_part(options), **others)
     if options.behavior_file is not None:
         recording = _join(recording, Path(options.behavior_file), without_part(options))
-    return choose_part(recording, options)
+    return choose_part(_take_bands(recording, options), options)
 
 
 def _join(recording: Recording, path: Path, options: LoadOptions) -> Recording:

@@ -80,7 +80,8 @@ def read_seconds_per_unit(v: Variables) -> float:
     if unit != "samples":
         return seconds_per_unit(unit)
     rate = v.ask("sampling_rate")
-    name = next(iter(v.find(RATE_WORDS, is_number)), None) if rate is None else None
+    known = [n for n, value in v.values.items() if word(n) in RATE_WORDS and is_number(value)]  # also if used before
+    name = min(known, key=lambda n: RATE_WORDS.index(word(n)), default=None) if rate is None else None
     if name is not None:
         rate = v.scalar(v.use(name))
         v.note(f"sampling rate: {rate:g} samples per second, from {quoted(name)}")

@@ -15,6 +15,9 @@ COUNT_WORDS = split_words(
     "counts spikecounts binnedspikes spikesbinned spikebins spikes spk neuraldata neural rates firingrates "
     "firingrate fr spikeratedata spikerates spikerate ratedata firingratedata"
 )
+MOST_CHANNELS_PER_BIN = 50
+"""A table that is this many times as long as wide is longer in time."""
+
 _AXES = ("time-by-channel", "channel-by-time")
 
 
@@ -65,6 +68,10 @@ def _find_orientation(v: Variables, name: str, shape: tuple[int, ...]) -> str:
             witness = quoted(witnesses[axis])
             v.note(f"counts: {quoted(name)} read as {_AXES[axis]} because {witness} has length {shape[axis]}")
             return _AXES[axis]
+    if max(shape) > MOST_CHANNELS_PER_BIN * min(shape):
+        axis = int(np.argmax(shape))
+        v.note(f"counts: {quoted(name)} read as {_AXES[axis]} since {max(shape):,} channels are too many")
+        return _AXES[axis]
     raise InputError(
         quoted(name),
         "one way to read it",
@@ -74,4 +81,5 @@ def _find_orientation(v: Variables, name: str, shape: tuple[int, ...]) -> str:
 
 
 def _has_length(value: np.ndarray, length: int) -> bool:
-    return value.ndim <= 2 and value.size > 1 and length in value.shape
+    """Tell whether a length is that of the longer axis of a table, which is its time."""
+    return value.ndim <= 2 and value.size > 1 and length == max(value.shape)

@@ -1,17 +1,14 @@
 """CSV and Parquet files: spikes or counts in one, behavior in another beside it, trials in a third if there are any.
 
-`X_spikes.csv` has a line per spike (columns `time` and `channel`), or a line per bin (a column per channel,
-and `time` if it is known). `X_signal.csv` has a line per sample of a continuous signal. `X_behavior.csv` has a
+`X_spikes.csv` has a line per spike (columns `time` and `channel`, and `amplitude` if it is known), or a line per bin (a
+column per channel, and `time` if it is known). `X_signal.csv` has a line per sample of a continuous signal. Counts and
+signals may also have a line for each channel at each time (`time`, `channel`, `count`). `X_behavior.csv` has a
 column per quantity, with `time` unless it has a line per bin; columns `hand_x` and `hand_y` are one series `hand`.
 `X_trials.csv` has `start`, `stop` and conditions, and `X_channels.csv` a line per channel: its name, and whatever is
 known of it (`quality`, `area` …).
 """
 
-import csv
 import hashlib
-import io
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,38 +19,43 @@ import pandas as pd
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError, quoted
 from neurofs.recordings.readers.layout import interpret
-from neurofs.recordings.readers.sizes import find_budget
-from neurofs.recordings.readers.variables import Variables, listed, word
+from neurofs.recordings.readers.tables import Table, read_table, split_unit
+from neurofs.recordings.readers.variables import Variables, listed, split_words, word
 from neurofs.recordings.recording import Recording
 
 SPIKE_ENDS = ("_spikes", "_counts", "_signal", "")
 PARTNERS = ("_behavior", "_trials", "_channels")
-TIMES = ("time", "times", "t", "timestamp", "timestamps", "spiketime", "spiketimes")
-CHANNELS = ("channel", "channels", "electrode", "unit", "neuron", "cluster")
-UNITS = ("unit", "neuron", "cluster", "unitid")
+CHANNELS = split_words(
+    "channel channels electrode unit neuron cluster channelid electrodeid unitid neuronid clusterid cellid"
+)
+UNITS = split_words("unit neuron cluster unitid neuronid clusterid")
+VALUES = split_words("count counts nspikes spikecount spikecounts value signal dff")
+"""The column of a table that has a line for each channel at each time."""
+
+AMPLITUDES = split_words("amplitude amplitudes amp amps spikeamplitude spikeamplitudes peakamplitude peak")
 STARTS, STOPS = (("start", "starttime", "trialstart"), ("stop", "stoptime", "end", "endtime", "trialstop", "trialend"))
-BYTES_PER_BYTE = 20
-"""Memory that a byte of text may take while it is being read."""
 
 
 def read(path: Path, options: LoadOptions) -> Recording:
     """Return the recording in a spikes file and the files beside it."""
     partners = _find_partners(path, options.behavior_file is None)
-    tables = {end: _read_table(partner) for end, partner in ({"": path} | partners).items()}
-    values = _read_spikes(tables[""])
+    tables = {end: read_table(partner) for end, partner in ({"": path} | partners).items()}
+    values = _read_spikes(tables[""], options)
     if "counts" in values and path.stem.endswith("_signal"):
         values["signal"] = values.pop("counts")
     kind = next(kind for kind in ("signal", "counts", "spikes") if kind in values)
     given: dict[str, Any] = {kind: kind}
     if kind != "spikes" and values[kind].shape[1] > 1:
         given["orientation"] = "time-by-channel"
-    for partner, read_partner in (("_behavior", _read_behavior), ("_trials", _read_trials)):
-        if partner in tables:
-            _merge(values, read_partner(tables[partner]), tables[partner].path)
+    if "_behavior" in tables:
+        _merge(values, _read_behavior(tables["_behavior"], options), tables["_behavior"].path)
+    if "_trials" in tables:
+        _merge(values, _read_trials(tables["_trials"], options), tables["_trials"].path)
     if "_trials" in tables and options.trials:
         given["trial_unit"] = "time"
     chosen = {key: value for key, value in given.items() if getattr(options, key) is None}
-    variables = Variables(values, options.model_copy(update=chosen))
+    notes = [note for table in tables.values() for note in table.notes]
+    variables = Variables(values, options.model_copy(update=chosen), notes)
     content = hashlib.sha256(b"".join(table.content for table in tables.values()))
     recording = interpret(variables, _stem(path), path.name, content.hexdigest())
     return _describe_channels(recording, tables["_channels"]) if "_channels" in tables else recording
@@ -66,7 +68,7 @@ def _stem(path: Path) -> str:
 
 def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:
     """Return the series of a table of behavior, with its times if it has them, and no notes."""
-    return _read_behavior(_read_table(path)), []
+    return _read_behavior(table := read_table(path), LoadOptions()), table.notes
 
 
 def _find_partners(path: Path, behavior: bool) -> dict[str, Path]:
@@ -91,124 +93,7 @@ def _merge(values: dict[str, Any], more: dict[str, Any], path: Path) -> None:
     values.update(more)
 
 
-class _Table:
-    """A CSV file as columns of text, with the line numbers that messages need."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        if not path.is_file():
-            raise self.error("", "a file", "a folder, a pipe or a device", "Rename it, or put a table in its place.")
-        find_budget().take(path.name, path.stat().st_size * BYTES_PER_BYTE, 2**62)
-        self.content = path.read_bytes()
-        try:
-            lines = self._read_lines(io.StringIO(self.content.decode("utf-8-sig"), newline=""))
-        except (UnicodeDecodeError, csv.Error) as error:
-            raise self.error("", "text in UTF-8, separated by commas", error, "Save it as CSV.") from None
-        self.names = [name.strip() for name in lines[0]]
-        self._check_header()
-        columns = list(zip(*lines[1:], strict=True)) or [()] * len(self.names)
-        self.columns = dict(zip(self.names, columns, strict=True))
-
-    def _read_lines(self, stream: Any) -> list[list[str]]:
-        head = stream.readline()
-        stream.seek(0)
-        delimiter = next((mark for mark in ",;\t" if mark in head), ",")
-        reader = csv.reader(stream, delimiter=delimiter, strict=True)
-        lines: list[list[str]] = []
-        for line in reader:
-            if lines and line and len(line) != len(lines[0]):
-                raise self.error(
-                    f"line {reader.line_num}", f"{len(lines[0])} values", f"{len(line)} values", "Correct the line."
-                )
-            lines += [line] if line else []
-        if len(lines) < 2:
-            raise self.error("", "a header and at least one line", f"{len(lines)} lines", "Check the file.")
-        return lines
-
-    def _check_header(self) -> None:
-        if all(_is_number(name) for name in self.names):
-            raise self.error("line 1", "the names of the columns", listed(self.names), "Add a header.")
-        times = Counter(self.names)
-        repeated = next((name for name in self.names if not name or times[name] > 1), None)
-        if repeated is not None:
-            raise self.error("line 1", "a different name for each column", quoted(repeated), "Rename it.")
-
-    def texts(self, name: str) -> Sequence[str]:
-        """Return a column as it is written."""
-        return self.columns[name]
-
-    def error(self, part: str, expected: str, found: object, remedy: str) -> InputError:
-        """Return an error that names this file and a part of it."""
-        return InputError(f"{self.path.name}: {part}" if part else self.path.name, expected, found, remedy)
-
-    def find(self, words: tuple[str, ...]) -> str | None:
-        """Return the column known by one of these words."""
-        return next((name for name in self.names if word(name) in words), None)
-
-    def numbers(self, name: str) -> np.ndarray:
-        """Return a column as numbers; an empty value is missing (NaN), any other text an error."""
-        texts = [text.strip() or "nan" for text in self.texts(name)]
-        try:
-            return np.array(texts, dtype=np.float64)
-        except ValueError:
-            row = next(i for i, text in enumerate(texts) if not _is_number(text))
-            raise self.error(
-                f"line {row + 2}, column {quoted(name)}", "a number", quoted(texts[row]), "Correct the value."
-            ) from None
-
-    def numbers_or_text(self, name: str) -> Any:
-        """Return a column as numbers if it has only such, else as text."""
-        texts = [text.strip() for text in self.texts(name)]
-        return self.numbers(name) if all(_is_number(t) or not t for t in texts) else texts
-
-
-class _ParquetTable(_Table):
-    """The same of a Parquet file, whose columns have types."""
-
-    def __init__(self, path: Path) -> None:
-        try:
-            import pyarrow
-            import pyarrow.parquet
-        except ImportError:
-            remedy = "Install it: pip install 'neurofs[parquet]'."
-            raise InputError("format", "the package pyarrow, which reads it", "none", remedy) from None
-        self.path = path
-        try:
-            file = pyarrow.parquet.ParquetFile(path)
-            about = file.metadata
-            size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
-            find_budget().take(path.name, size, 2**62)
-            table = file.read()
-        except (pyarrow.ArrowException, OSError, ValueError) as error:
-            raise self.error("", "a Parquet file", error, "Write it again.") from None
-        self.content = path.read_bytes()
-        self.names = [name.strip() for name in table.column_names]
-        if len(set(self.names)) < len(self.names) or not self.names:
-            raise self.error("columns", "a different name for each column", listed(self.names), "Rename them.")
-        self._arrow = dict(zip(self.names, table.columns, strict=True))
-
-    def texts(self, name: str) -> Sequence[str]:
-        """Return a column as text; a missing value is empty."""
-        return ["" if value is None else str(value) for value in self._arrow[name].to_pylist()]
-
-    def numbers(self, name: str) -> np.ndarray:
-        """Return a column as numbers; a missing value is NaN, anything but numbers an error."""
-        column = self._arrow[name]
-        values = column.to_numpy()
-        if values.dtype.kind not in "biuf":
-            raise self.error(f"column {quoted(name)}", "numbers", f"{column.type}", "Convert it to seconds or numbers.")
-        return values.astype(np.float64)
-
-    def numbers_or_text(self, name: str) -> Any:
-        """Return a column of numbers as it is, any other as text."""
-        return self.numbers(name) if self._arrow[name].to_numpy().dtype.kind in "biuf" else list(self.texts(name))
-
-
-def _read_table(path: Path) -> _Table:
-    return _ParquetTable(path) if path.suffix.lower() == ".parquet" else _Table(path)
-
-
-def _describe_channels(recording: Recording, table: _Table) -> Recording:
+def _describe_channels(recording: Recording, table: Table) -> Recording:
     """Return a recording with what a table knows of its channels; channels without a line have missing values."""
     key = table.find(("name", *CHANNELS))
     if key is None:
@@ -224,43 +109,69 @@ def _describe_channels(recording: Recording, table: _Table) -> Recording:
     return replace(recording, channels=pd.concat([recording.channels[["name"]].reset_index(drop=True), rows], axis=1))
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "_" not in text
-
-
-def _read_spikes(table: _Table) -> dict[str, Any]:
-    time, channel = table.find(TIMES), table.find(CHANNELS)
-    if time is not None and channel is not None and len(table.names) == 2:
-        return {"spikes": table.numbers(time), "spike_channels": table.numbers_or_text(channel)}
-    if time is not None and channel is not None and table.find(UNITS) not in (None, channel):
-        return _read_units(table, time, channel, str(table.find(UNITS)))
+def _read_spikes(table: Table, options: LoadOptions) -> dict[str, Any]:
+    time, channel = table.find_time(), table.find(CHANNELS)
+    if time is not None and channel is not None:
+        value = table.find(VALUES)
+        if value is not None and len(table.names) == 3:
+            return _read_long(table, time, channel, value, options)
+        if len(table.names) == 2 or not table.path.stem.endswith(("_counts", "_signal")):
+            return _read_events(table, time, channel, options)
     names = [name for name in table.names if name != time]
     if not names:
         raise table.error("line 1", "a column channel, or one per channel", listed(table.names), "Add it.")
     values = {"counts": np.column_stack([table.numbers(name) for name in names]), "channel_names": names}
-    return values | ({"time": table.numbers(time)} if time else {})
+    return values | ({"time": _read_times(table, time, options)} if time else {})
 
 
-def _read_units(table: _Table, time: str, channel: str, unit: str) -> dict[str, Any]:
-    """Return spikes of which a line has the time, the electrode and the unit on it."""
-    rest = [name for name in table.names if name not in (time, channel, unit)]
+def _read_times(table: Table, name: str, options: LoadOptions) -> np.ndarray:
+    """Return times in seconds, or in the unit that the user names."""
+    return table.seconds(name) if options.time_unit is None else table.numbers(name)
+
+
+def _read_events(table: Table, time: str, channel: str, options: LoadOptions) -> dict[str, Any]:
+    """Return spikes: of each the time, the channel, or electrode and unit, and the amplitude if it is known."""
+    values: dict[str, Any] = {"spikes": _read_times(table, time, options)}
+    unit, amplitude = table.find(UNITS), table.find(AMPLITUDES)
+    if unit not in (None, channel):
+        pairs = zip(table.texts(channel), table.texts(str(unit)), strict=True)
+        values["spike_channels"] = [f"{a.strip()}.{b.strip()}" for a, b in pairs]
+    else:
+        values["spike_channels"] = table.numbers_or_text(channel)
+    if amplitude is not None:
+        values["spike_amplitudes"] = table.numbers(amplitude)
+    rest = [name for name in table.names if name not in (time, channel, unit, amplitude)]
     if rest:
-        raise table.error("line 1", "time, channel and unit of each spike", listed(table.names), "Leave out others.")
-    pairs = zip(table.texts(channel), table.texts(unit), strict=True)
-    return {"spikes": table.numbers(time), "spike_channels": [f"{a.strip()}.{b.strip()}" for a, b in pairs]}
+        table.notes.append(f"{table.path.name}: a line per spike; not used: {listed(rest)}")
+    return values
 
 
-def _read_behavior(table: _Table) -> dict[str, Any]:
-    time = table.find(TIMES)
+def _read_long(table: Table, time: str, channel: str, value: str, options: LoadOptions) -> dict[str, Any]:
+    """Return counts or a signal of which a line has one channel at one time."""
+    rows, times = pd.factorize(_read_times(table, time, options), sort=True)
+    columns, names = pd.factorize(np.asarray(table.numbers_or_text(channel)), sort=True)
+    n_cells = len(times) * len(names)
+    if len(table.numbers(value)) != n_cells or len(set(zip(rows, columns, strict=True))) != n_cells:
+        found = f"{len(rows):,} lines for {len(times):,} times and {len(names):,} channels"
+        remedy = "Write 0 where a channel has none, or a column per channel."
+        raise table.error("lines", "one line for each channel at each time", found, remedy)
+    cells = np.empty((len(times), len(names)))
+    cells[rows, columns] = table.numbers(value)
+    table.notes.append(f"{table.path.name}: a line for each of {len(names)} channels at each time")
+    return {"counts": cells, "channel_names": [_label(name) for name in names], "time": times}
+
+
+def _label(value: Any) -> str:
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+def _read_behavior(table: Table, options: LoadOptions) -> dict[str, Any]:
+    time = table.find_time()
     series: dict[str, list[str]] = {}
     for name in table.names:
         if name != time:
             series.setdefault(_series_name(name, table.names), []).append(name)
-    values: dict[str, Any] = {"behavior_time": table.numbers(time)} if time else {}
+    values: dict[str, Any] = {"behavior_time": _read_times(table, time, options)} if time else {}
     for name, columns in series.items():
         values[name] = np.column_stack([table.numbers(column) for column in columns])
         if len(columns) > 1:
@@ -275,12 +186,17 @@ def _series_name(column: str, names: list[str]) -> str:
     return stem if stem and end[:1] in "_." and end[1:] in "xyz" and len(siblings) > 1 else column
 
 
-def _read_trials(table: _Table) -> dict[str, Any]:
-    start, stop = table.find(STARTS), table.find(STOPS)
+def _read_trials(table: Table, options: LoadOptions) -> dict[str, Any]:
+    start, stop = (_find_edge(table, words) for words in (STARTS, STOPS))
     if start is None:
         raise table.error("line 1", "a column start", listed(table.names), "Name the columns start and stop.")
-    values = {"trials.start": table.numbers(start)}
+    values = {"trials.start": _read_times(table, start, options)}
     if stop is not None:
-        values["trials.stop"] = table.numbers(stop)
+        values["trials.stop"] = _read_times(table, stop, options)
     rest = [name for name in table.names if name not in (start, stop)]
     return values | {f"trials.{name}": table.numbers_or_text(name) for name in rest}
+
+
+def _find_edge(table: Table, words: tuple[str, ...]) -> str | None:
+    """Return the column with starts or stops, whatever unit its name states."""
+    return next((name for name in table.names if {word(name), word(split_unit(name)[0])} & set(words)), None)

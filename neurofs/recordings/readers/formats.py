@@ -95,8 +95,8 @@ TABLE = (
         limits="not netCDF 3",
     ),
     Format(
-        (".csv",),
-        "CSV",
+        (".csv", ".tsv"),
+        "CSV, TSV",
         "csv_pairs",
         "pairs of tables: spikes (counts, signal) and behavior; trials and what is known of channels in two more",
     ),
@@ -126,6 +126,14 @@ TABLE = (
         "STet3a.nse and TT1.ntt in one folder",
         is_folder=True,
     ),
+    Format(
+        ("structure.oebin",),
+        "Open Ephys, binary format",
+        "open_ephys",
+        "spikes as they were detected, of each cluster that was sorted on line",
+        limits="no voltage; behavior is in a file of its own",
+        is_folder=True,
+    ),
     *(
         Format(files, about, "neo_files", "spike trains, slow signals, events, epochs", tested, limits, "neurofs[neo]")
         for files, about, tested, limits in (
@@ -139,12 +147,11 @@ TABLE = (
         )
     ),
     *(
-        Format(files, about, "unread", "nothing: the message says what to do instead", "no file", is_folder=is_folder)
-        for files, about, is_folder in (
-            ((".pl2",), "Plexon 2", False),
-            ((".nex5",), "NeuroExplorer 5", False),
-            ((".spikes",), "Open Ephys, old format", False),
-            (("structure.oebin",), "Open Ephys, binary format", True),
+        Format(files, about, "unread", "nothing: the message says what to do instead", "no file")
+        for files, about in (
+            ((".pl2",), "Plexon 2"),
+            ((".nex5",), "NeuroExplorer 5"),
+            ((".spikes",), "Open Ephys, old format"),
         )
     ),
 )
@@ -165,7 +172,12 @@ def find_folder(path: Path) -> Path:
     return path
 
 
-BELONGING = {"phy": ("params.py", "spike_clusters.npy", "cluster_group.tsv", "cluster_info.tsv")}
+BELONGING = {
+    "phy": (
+        *("params.py", "spike_clusters.npy", "spike_templates.npy", "amplitudes.npy"),
+        *("cluster_group.tsv", "cluster_info.tsv", "cluster_KSLabel.tsv"),
+    )
+}
 """Files of a folder that people name when they mean the folder."""
 
 

@@ -6,20 +6,29 @@ decides. Conventions: the rows of counts are bins in order; a time vector gives 
 behavior stored per bin sits in the middle of its bin; bins in `.mat` files are numbered from 1.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from neurofs.ground.errors import InputError, quoted
+from neurofs.recordings.readers.amplitudes import divide_by_amplitude
 from neurofs.recordings.readers.behavior import Clock, find_shared_clock, note_stillness, read_behavior, read_clock
 from neurofs.recordings.readers.bins import TIME_WORDS, Bins, read_seconds_per_unit
-from neurofs.recordings.readers.counts import find_counted, find_counts, read_counts
-from neurofs.recordings.readers.signals import find_signals, settle_signal
-from neurofs.recordings.readers.spike_lists import expand_channel_structs, find_channel_names, find_spikes, read_spikes
+from neurofs.recordings.readers.counts import COUNT_WORDS, find_counted, find_counts, read_counts
+from neurofs.recordings.readers.signals import SIGNAL_WORDS, find_signals, settle_signal
+from neurofs.recordings.readers.spike_lists import (
+    expand_channel_structs,
+    find_channel_names,
+    find_spikes,
+    join_numbered_units,
+    read_marked_spikes,
+    read_spikes,
+)
+from neurofs.recordings.readers.trial_cells import join_trial_cells
 from neurofs.recordings.readers.trial_structs import find_trial_structs, read_trial_structs
-from neurofs.recordings.readers.trial_tables import add_conditions, read_trials
+from neurofs.recordings.readers.trial_tables import add_conditions, leave_out_open, read_trials
 from neurofs.recordings.readers.variables import Variables, find_kept, is_line, is_numeric, is_texts, listed, word
 from neurofs.recordings.recording import Recording, Series
 
@@ -41,11 +50,15 @@ class Neural:
 def interpret(v: Variables, name: str, source: str = "", source_hash: str = "") -> Recording:
     """Return the recording that the variables of a file describe; `name` is that of a session without one."""
     name = v.ask("name") or name
+    join_trial_cells(v)
     structs = find_trial_structs(v)
     if structs is None:
         expand_channel_structs(v)
+        join_numbered_units(v)
     content = read_trial_structs(v, structs) if structs else _read_plain(v)
     content = settle_signal(_leave_out_channels(v, content), v.note)
+    if "amplitudes" in content:
+        content = divide_by_amplitude(content, content.pop("amplitudes"), v.ask("amplitude_bands"), v.note)
     v.refuse_unused_options()
     v.note_unused_variables()
     return Recording(name, notes=v.notes, remarks=v.remarks, source=source, source_hash=source_hash, **content)
@@ -58,13 +71,13 @@ def _read_plain(v: Variables) -> dict[str, Any]:
     stop = neural.bins.stop if neural.bins else _last_time(neural.content["spikes"])
     if "observed" in content:
         stop = float(np.max(content["observed"]))
-    trials = read_trials(v, neural.bins, stop)
     clocks = _find_clocks(v, neural)
+    trials = read_trials(v, neural.bins, stop, [clock.times for clock in clocks])
     if trials is not None:
         taken = {neural.n_channels, *(len(clock.times) for clock in clocks)}
-        content["trials"] = add_conditions(v, trials, neural.bins, taken)
-    content["behavior"] = read_behavior(v, clocks, neural.bins.start if neural.bins else 0.0)
-    _check_same_clock(v, neural, content["behavior"])
+        content["trials"] = leave_out_open(add_conditions(v, trials, neural.bins, taken), v.note)
+    behavior = read_behavior(v, clocks, neural.bins.start if neural.bins else 0.0)
+    content["behavior"] = behavior if neural.bins else _settle_clocks(v, _last_time(neural.content["spikes"]), behavior)
     if trials is None:
         note_stillness(v, content["behavior"])
     return content
@@ -86,6 +99,9 @@ def _read_neural(v: Variables) -> Neural:
             "observed": bins.observed,
         }
         return Neural(counts.shape[1], None, bins, content)
+    if v.ask("amplitude_bands"):
+        lists, names, sizes = read_marked_spikes(v, name)
+        return Neural(len(lists), names, None, {"spikes": lists, "amplitudes": sizes} | _read_observed(v))
     lists, names = read_spikes(v, name)
     content = {"spikes": lists} | _read_observed(v)
     return Neural(len(lists), names, None, content)
@@ -110,6 +126,7 @@ def _choose_neural(v: Variables) -> tuple[str, str]:
         v.note(f"{kind}: taken from {quoted(name)}")
         return found[0]
     if not found:
+        _refuse_three_axes(v)
         raise InputError(
             "variables",
             "spike times, counts or a signal",
@@ -123,6 +140,19 @@ def _choose_neural(v: Variables) -> tuple[str, str]:
         f"{quoted(first[1])} ({first[0]}) and {quoted(second[1])} ({second[0]})",
         f"Choose with --{first[0]} {_bare(first[1])} or --{second[0]} {_bare(second[1])}.",
     )
+
+
+def _refuse_three_axes(v: Variables) -> None:
+    """Say what to do about counts with an axis of trials, of which nothing tells which axis is which."""
+    words = (*COUNT_WORDS, *SIGNAL_WORDS)
+    cubes = [n for n, x in v.values.items() if is_numeric(x) and x.ndim == 3 and min(x.shape) > 1 and word(n) in words]
+    if cubes:
+        raise InputError(
+            quoted(cubes[0]),
+            "two axes, time and channel",
+            f"three of lengths {', '.join(map(str, v.values[cubes[0]].shape))}",
+            "Put the trials one after the other, with a variable trial that has the number of each row's trial.",
+        )
 
 
 def _bare(name: str) -> str:
@@ -146,17 +176,25 @@ def _find_clocks(v: Variables, neural: Neural) -> list[Clock]:
     return [*shared, *(read_clock(v, name) for name in names)]
 
 
-def _check_same_clock(v: Variables, neural: Neural, behavior: dict[str, Series]) -> None:
-    """Refuse spike times that run a hundred times longer than behavior: they are in another unit."""
-    last = 0.0 if neural.bins else _last_time(neural.content["spikes"])
-    for series in behavior.values():
-        if v.options.time_unit is None and len(series.time) and last > 100 * max(series.time[-1], 1.0):
+def _settle_clocks(v: Variables, last: float, behavior: dict[str, Series]) -> dict[str, Series]:
+    """Return behavior on the clock of the spikes, which end at `last`; refuse it if they run a hundred times longer.
+
+    Where the user names the unit of the spikes, times of behavior that fit without it are in seconds.
+    """
+    per_unit, found = read_seconds_per_unit(v), dict(behavior)
+    for name, series in behavior.items():
+        end = series.time[-1] if len(series.time) else 0.0
+        if v.options.time_unit is not None and end and last > 100 * end and 0.5 * last < end / per_unit < 2 * last:
+            found[name] = replace(series, time=np.round(series.time / per_unit, 9))
+            v.note(f"behavior: times of {quoted(name)} are in seconds, unlike those of the spikes")
+        elif v.options.time_unit is None and len(series.time) and last > 100 * max(end, 1.0):
             raise InputError(
                 f"spikes and {quoted(series.name)}",
                 "times in the same unit",
                 f"spikes up to {last:g} and behavior up to {series.time[-1]:g}",
                 "Say the unit with --time-unit, and the times of the behavior with --behavior-rate.",
             )
+    return found
 
 
 def _channel_table(v: Variables, neural: Neural) -> pd.DataFrame:
@@ -210,5 +248,5 @@ def _leave_out_channels(v: Variables, content: dict[str, Any]) -> dict[str, Any]
     if "counts" in content:
         content["counts"] = content["counts"][:, keep]
     else:
-        content["spikes"] = [content["spikes"][i] for i in keep]
+        content |= {key: [content[key][i] for i in keep] for key in ("spikes", "amplitudes") if key in content}
     return content

@@ -1,8 +1,8 @@
 """MATLAB files: version 5 (and 4) with scipy, version 7.3 as the HDF5 it is.
 
 A variable keeps MATLAB's orientation, a cell array becomes a list in MATLAB's (column) order, a struct a
-dict, an array of structs a list of dicts. Tables are read where mat-io is there (`readers.matlab_tables`); other
-objects and function handles are left out and noted.
+dict, an array of structs a list of dicts. Cells in rows and columns are a list of rows. Tables are read where mat-io is
+there (`readers.matlab_tables`); other objects and function handles are left out and noted.
 """
 
 import io
@@ -113,6 +113,8 @@ def _convert(value: Any, name: str, budget: Budget) -> Any:
         fields = value.dtype.names
         rows = [{f: _convert(row[f], f"{name}.{f}", budget) for f in fields} for row in value.ravel(order="F")]
         return rows[0] if len(rows) == 1 else rows
+    if value.dtype.kind == "O" and value.ndim == 2 and min(value.shape) > 1:
+        return [[_convert(item, name, budget) for item in row] for row in value]
     if value.dtype.kind == "O":
         return [_convert(item, name, budget) for item in value.ravel(order="F")]
     if value.dtype.kind in "US":

@@ -71,7 +71,7 @@ class _Reader:
         if item.attrs.get("MATLAB_empty", 0):
             return self._read_empty(item, kind)
         if kind == "cell":
-            return self._read_cells(item, name, depth)
+            return self._in_rows(self._read_cells(item, name, depth), item.shape)
         if item.shape is None or item.dtype.kind not in "biuf" or kind not in (*NUMERIC, "char", ""):
             return LeftOut()
         check_size(item, self.budget)
@@ -92,6 +92,13 @@ class _Reader:
         if not _holds_references(item):
             raise InputError(name, "references to cells", f"{item.dtype} data", "Get a sound copy.")
         return [self.read(self._follow(ref, name), name, depth + 1) for ref in np.ravel(item[()])]
+
+    @staticmethod
+    def _in_rows(cells: list[Any], shape: tuple[int, ...]) -> list[Any]:
+        """Return cells in rows and columns as a list of rows; they are stored column by column."""
+        if len(shape) != 2 or min(shape) < 2:
+            return cells
+        return [cells[i :: shape[1]] for i in range(shape[1])]
 
     def _follow(self, reference: Any, name: str) -> Any:
         try:

@@ -21,6 +21,7 @@ from neurofs.ground.config import LoadOptions, refuse_options
 from neurofs.ground.errors import InputError, printable, quoted
 from neurofs.ground.files import hash_file
 from neurofs.recordings.defects import MOST_COLUMNS
+from neurofs.recordings.readers.amplitudes import WORDS, divide_by_amplitude
 from neurofs.recordings.readers.bins import seconds_per_unit
 from neurofs.recordings.readers.counts import read_counts
 from neurofs.recordings.readers.h5files import (
@@ -34,13 +35,13 @@ from neurofs.recordings.readers.h5files import (
     where_in,
 )
 from neurofs.recordings.readers.nwb_signals import SIGNALS, VOLTAGE, choose_signal, read_signal
-from neurofs.recordings.readers.nwb_tables import plain_columns
-from neurofs.recordings.readers.variables import Variables, find_kept, require_name, split_words
+from neurofs.recordings.readers.nwb_tables import plain_columns, read_trials
+from neurofs.recordings.readers.variables import Variables, find_kept, listed, require_name, split_words, word
 from neurofs.recordings.recording import Recording, Series
 
 OPTIONS = split_words(
     "name behavior behavior_file circular trials exclude_channels sort_spikes time_unit sampling_rate "
-    "counts counts_unit counts_bin_width signal signal_unit"
+    "counts counts_unit counts_bin_width signal signal_unit amplitudes amplitude_bands"
 )
 
 NOT_BEHAVIOR = split_words(
@@ -81,7 +82,7 @@ def read_open(
     return Recording(
         name=options.name or name,
         behavior=_read_behavior(file, options, notes, binned[0] if binned else ""),
-        trials=_read_trials(file) if options.trials else None,
+        trials=read_trials(file, notes) if options.trials else None,
         source=source,
         source_hash=source_hash,
         notes=notes,
@@ -97,7 +98,21 @@ def _read_units(file: h5py.File, options: LoadOptions, notes: list[str]) -> dict
     kept = find_kept(channels["name"], options.exclude_channels)
     channels = channels.iloc[kept].reset_index(drop=True)
     observed = _read_observed(units, channels, kept, notes)
-    return {"spikes": [spikes[i] for i in kept], "channels": channels, "observed": observed}
+    content = {"spikes": [spikes[i] for i in kept], "channels": channels, "observed": observed}
+    if options.amplitude_bands is None:
+        return content
+    sizes = _read_amplitudes(units, options)
+    return divide_by_amplitude(content, [sizes[i] for i in kept], options.amplitude_bands, notes.append)
+
+
+def _read_amplitudes(units: h5py.Group, options: LoadOptions) -> list[np.ndarray]:
+    """Return the ragged column with the amplitude of each spike."""
+    names = [name for name in units if has_child(units, f"{name}_index")]
+    found = options.amplitudes or next((name for name in names if word(name) in WORDS), None)
+    if found is None or found not in names:
+        remedy = f"Name one of these with --amplitudes: {listed(names)}."
+        raise InputError(where_in(units), "a column with the amplitude of each spike", found or "none", remedy)
+    return _ragged(units, found) or []
 
 
 def _check_version(file: h5py.File) -> None:
@@ -112,7 +127,13 @@ def _check_version(file: h5py.File) -> None:
 def _get_units(file: h5py.File) -> h5py.Group:
     units = get_child(file, "units")
     if not isinstance(units, h5py.Group):
-        remedy = "The file has no sorted spikes; a series is named with --counts, or --signal if it is continuous."
+        voltage = [
+            g.name for g in _find_series(file, PICTURES) if as_text(g.attrs.get("neurodata_type", "")) == VOLTAGE
+        ]
+        named = f" {_short_names(voltage)[0]} --bands 13-30,70-150" if voltage else ""
+        remedy = (
+            f"The file has no sorted spikes; a series is named with --counts, or --signal{named} if it is continuous."
+        )
         raise InputError("/units", "a table of units", "none", remedy)
     return units
 
@@ -321,7 +342,7 @@ def read_behavior_and_trials(
     """Return the behavior and the trials of a file that may have no units."""
     with open_h5(path) as file:
         _check_version(file)
-        return _read_behavior(file, options, notes), _read_trials(file) if options.trials else None
+        return _read_behavior(file, options, notes), read_trials(file, notes) if options.trials else None
 
 
 def _find_series(file: h5py.File, leave_out: Sequence[str] = NOT_BEHAVIOR) -> Iterator[h5py.Group]:
@@ -405,26 +426,3 @@ def _number_attribute(dataset: h5py.Dataset, name: str, default: float) -> float
         where = f"{where_in(dataset)}, attribute {name}"
         raise InputError(where, "a number", as_text(value), "Correct it in the file.")
     return float(value.reshape(-1)[0])
-
-
-# Trials
-
-
-def _read_trials(file: h5py.File) -> pd.DataFrame | None:
-    intervals = get_child(file, "intervals")
-    group = get_child(intervals, "trials") if isinstance(intervals, h5py.Group) else None
-    if group is None:
-        return None
-    starts = get_child(group, "start_time")
-    if starts is None or get_child(group, "stop_time") is None:
-        found = ", ".join(printable(name) for name in group) or "nothing"
-        remedy = "Leave trials out with --no-trials."
-        raise InputError(where_in(group), "columns start_time and stop_time", found, remedy)
-    starts = np.atleast_1d(read_array(starts, where_in(group, "start_time")))
-    table = plain_columns(group, len(starts), skip=set())
-    if "stop_time" not in table:
-        stops = read_array(get_child(group, "stop_time"), where_in(group, "stop_time"))
-        remedy = "Leave trials out with --no-trials."
-        found = f"{stops.size} stops for {len(starts)} starts"
-        raise InputError(where_in(group), "one stop per start", found, remedy)
-    return table.rename(columns={"start_time": "start", "stop_time": "stop"})

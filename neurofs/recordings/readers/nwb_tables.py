@@ -1,4 +1,4 @@
-"""Tables of NWB files: their plain columns."""
+"""Tables of NWB files: their plain columns, and the trials."""
 
 from typing import Any
 
@@ -6,7 +6,18 @@ import h5py
 import numpy as np
 import pandas as pd
 
-from neurofs.recordings.readers.h5files import as_text, check_size, children, has_child, read_array, read_text
+from neurofs.ground.errors import InputError, printable
+from neurofs.recordings.readers.h5files import (
+    as_text,
+    check_size,
+    children,
+    get_child,
+    has_child,
+    read_array,
+    read_text,
+    where_in,
+)
+from neurofs.recordings.readers.trial_tables import leave_out_open
 
 
 def plain_columns(table: h5py.Group, n_rows: int, skip: set[str]) -> pd.DataFrame:
@@ -37,3 +48,24 @@ def _read_column(column: h5py.Dataset) -> Any:
 
 def _name_of(file: h5py.File, reference: Any) -> str:
     return str(file[reference].name).rsplit("/", 1)[-1] if reference else ""
+
+
+def read_trials(file: h5py.File, notes: list[str]) -> pd.DataFrame | None:
+    """Return the table of trials, None if there is none; those without a start or stop are left out, and noted."""
+    intervals = get_child(file, "intervals")
+    group = get_child(intervals, "trials") if isinstance(intervals, h5py.Group) else None
+    if group is None:
+        return None
+    starts = get_child(group, "start_time")
+    if starts is None or get_child(group, "stop_time") is None:
+        found = ", ".join(printable(name) for name in group) or "nothing"
+        remedy = "Leave trials out with --no-trials."
+        raise InputError(where_in(group), "columns start_time and stop_time", found, remedy)
+    starts = np.atleast_1d(read_array(starts, where_in(group, "start_time")))
+    table = plain_columns(group, len(starts), skip=set())
+    if "stop_time" not in table:
+        stops = read_array(get_child(group, "stop_time"), where_in(group, "stop_time"))
+        remedy = "Leave trials out with --no-trials."
+        found = f"{stops.size} stops for {len(starts)} starts"
+        raise InputError(where_in(group), "one stop per start", found, remedy)
+    return leave_out_open(table.rename(columns={"start_time": "start", "stop_time": "stop"}), notes.append)

@@ -14,20 +14,22 @@ import pandas as pd
 from neurofs.ground.config import LoadOptions, refuse_options
 from neurofs.ground.errors import InputError, quoted
 from neurofs.ground.files import hash_files
+from neurofs.recordings.readers.amplitudes import divide_by_amplitude
 from neurofs.recordings.readers.bins import SECONDS
 from neurofs.recordings.readers.npy import read_npy
 from neurofs.recordings.readers.spike_lists import split_by_channel
 from neurofs.recordings.readers.variables import find_kept, listed, split_words
 from neurofs.recordings.recording import Recording
 
-OPTIONS = split_words("name behavior_file trials exclude_channels sort_spikes time_unit sampling_rate")
+OPTIONS = split_words("name behavior_file trials exclude_channels sort_spikes time_unit sampling_rate amplitude_bands")
 LABELS = ("group", "KSLabel")
 """Columns with the label of a cluster, the surest first."""
 
 MAX_TEXT = 2**24
 """Bytes of a table or of params.py; real ones have some thousand."""
 
-RATE = re.compile(r"^[ \t]*sample_rate[ \t]*=[ \t]*([^#\n]*)", re.MULTILINE)
+RATE = re.compile(r"^[ \t]*sample_rate[ \t]*=[ \t]*([^#;\n]*)", re.MULTILINE)
+AMPLITUDES = "amplitudes.npy"
 TABLES = ("cluster_*.tsv", "cluster_*.csv")
 
 
@@ -35,13 +37,16 @@ def read(path: Path, options: LoadOptions) -> Recording:
     """Return the recording in a folder of Kilosort or phy."""
     refuse_options(options, OPTIONS, "folders of Kilosort and phy; behavior is named with behavior_file")
     notes: list[str] = []
-    clusters, times = _read_spikes(path, options, notes)
+    clusters, times, sizes = _read_spikes(path, options, notes)
     channels = _read_channels(path, clusters, notes)
     kept = find_kept(channels["name"], options.exclude_channels)
+    content = {"spikes": [times[i] for i in kept], "channels": channels.iloc[kept]}
+    if options.amplitude_bands is not None:
+        content = divide_by_amplitude(content, [sizes[i] for i in kept], options.amplitude_bands, notes.append)
     return Recording(
         name=options.name or path.resolve().name,
-        spikes=[np.sort(times[i]) if options.sort_spikes else times[i] for i in kept],
-        channels=channels.iloc[kept],
+        spikes=[np.sort(part) if options.sort_spikes else part for part in content["spikes"]],
+        channels=content["channels"],
         source=path.resolve().name,
         source_hash=hash_files(list_files(path), path),
         notes=[*notes, "observed: the folder does not say when; taken from the first to the last spike"],
@@ -50,7 +55,7 @@ def read(path: Path, options: LoadOptions) -> Recording:
 
 def list_files(path: Path) -> list[Path]:
     """Return the files of a folder that are read."""
-    known = [path / name for name in ("spike_times.npy", _find_clusters(path), "params.py")]
+    known = [path / name for name in ("spike_times.npy", _find_clusters(path), "params.py", AMPLITUDES)]
     return [file for file in known if file.is_file()] + _find_tables(path)
 
 
@@ -68,8 +73,10 @@ def _find_tables(path: Path) -> list[Path]:
 # Spikes
 
 
-def _read_spikes(path: Path, options: LoadOptions, notes: list[str]) -> tuple[list[int], list[np.ndarray]]:
-    """Return the clusters that have spikes, and the times of these in seconds."""
+def _read_spikes(
+    path: Path, options: LoadOptions, notes: list[str]
+) -> tuple[list[int], list[np.ndarray], list[np.ndarray]]:
+    """Return the clusters that have spikes, the times of these in seconds and, where asked for, their amplitudes."""
     samples, name = read_npy(path / "spike_times.npy").reshape(-1), _find_clusters(path)
     if not (path / name).is_file():
         remedy = "Copy it into the folder; it says the cluster of each spike."
@@ -83,9 +90,16 @@ def _read_spikes(path: Path, options: LoadOptions, notes: list[str]) -> tuple[li
     if labels.dtype.kind not in "iu":
         raise InputError(name, "whole numbers", f"{labels.dtype}", "Check which file it is.")
     index, found = pd.factorize(labels, sort=True)
-    return [int(label) for label in found], split_by_channel(
-        _as_seconds(samples, path, options, notes), index, len(found)
-    )
+    times = split_by_channel(_as_seconds(samples, path, options, notes), index, len(found))
+    if options.amplitude_bands is None:
+        return [int(label) for label in found], times, []
+    if not (path / AMPLITUDES).is_file():
+        raise InputError(AMPLITUDES, "the amplitude of each spike", "no such file", "Leave out --amplitude-bands.")
+    sizes = read_npy(path / AMPLITUDES).reshape(-1).astype(np.float64)
+    if len(sizes) != len(samples):
+        found_sizes = f"{len(sizes):,} amplitudes for {len(samples):,} spikes"
+        raise InputError(AMPLITUDES, "one amplitude per spike", found_sizes, "The folder is incomplete; copy it again.")
+    return [int(label) for label in found], times, split_by_channel(sizes, index, len(found))
 
 
 def _as_seconds(samples: np.ndarray, path: Path, options: LoadOptions, notes: list[str]) -> np.ndarray:

@@ -1,11 +1,13 @@
 """Spike times: a list per channel, or one long list with the channel of each spike."""
 
+import re
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from neurofs.ground.errors import InputError, printable, quoted
+from neurofs.recordings.readers.amplitudes import WORDS
 from neurofs.recordings.readers.bins import read_seconds_per_unit
 from neurofs.recordings.readers.variables import (
     Variables,
@@ -27,6 +29,11 @@ CHANNEL_WORDS = split_words(
 UNIT_FIELDS = ("ts", "times", "timestamps", "spiketimes", "spiketrain", "spikes")
 LARGE = 1000
 """Whole numbers above this are no likely seconds."""
+
+NUMBERED = re.compile(
+    r"(unit|neuron|cell|cluster|channel|chan|ch|electrode|sig|spk|spikes?)[_ ]?\d+[_ ]?[a-z]?", re.IGNORECASE
+)
+"""Names of variables that hold the spikes of one unit each."""
 
 INDEX_ENDS = ("_index", "_ends")
 NAME_WORDS = split_words("channelnames channelname unitnames unitname channelids unitids neuronnames labels")
@@ -65,6 +72,38 @@ def expand_channel_structs(v: Variables) -> None:
                 v.values[f"channel_{other}"] = column
 
 
+def join_numbered_units(v: Variables) -> None:
+    """Turn variables of one unit each into a list: `units.unit_0.spike_times` and its likes, or `unit_0`, `unit_1` …"""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for name, value in v.values.items():
+        parts = name.rsplit(".", 2)
+        if len(parts) == 3 and word(name) in UNIT_FIELDS and _is_spike_list(value):
+            groups.setdefault((parts[0], parts[2]), []).append(name)
+        elif NUMBERED.fullmatch(parts[-1]) and _is_rising(value):
+            groups.setdefault((".".join(parts[:-1]), ""), []).append(name)
+    for (place, field), names in groups.items():
+        if len(names) < 2 or v.options.spikes in names:
+            continue
+        joined = place.rpartition(".")[2] if field and place not in v.values else "units"
+        owners = [name.rsplit(".", 2)[-2] if field else name.rpartition(".")[2] for name in names]
+        values = {name: v.values.pop(name) for name in names}
+        others = [n for n in v.values if field and any(n.startswith(f"{place}.{owner}.") for owner in owners)]
+        known = {
+            n.rpartition(".")[2]: [v.values.get(f"{place}.{o}.{n.rpartition('.')[2]}") for o in owners] for n in others
+        }
+        v.values = {name: value for name, value in v.values.items() if name not in others}
+        v.values |= {joined: list(values.values()), "channel_names": owners}
+        columns = {f"channel_{key}": _scalar_column(column) for key, column in known.items()}
+        v.values |= {key: column for key, column in columns.items() if column is not None}
+        v.note(f"spikes: {len(names)} variables of one unit each, from {quoted(names[0])} to {quoted(names[-1])}")
+        return
+
+
+def _is_rising(value: Any) -> bool:
+    """Tell whether a value is spike times of one unit, which never fall."""
+    return is_line(value) and bool((np.diff(value.reshape(-1)) >= 0).all())
+
+
 def _scalar_column(values: list[Any]) -> Any:
     """Return one number or text per entry as a column, or None if some entry is neither."""
     if all(isinstance(value, str) for value in values):
@@ -99,6 +138,27 @@ def read_spikes(v: Variables, name: str) -> tuple[list[np.ndarray], list[str] | 
     if v.ask("sort_spikes"):
         lists = [np.sort(times) for times in lists]
     return lists, names
+
+
+def read_marked_spikes(v: Variables, name: str) -> tuple[list[np.ndarray], list[str] | None, list[np.ndarray]]:
+    """Return spike times and names as `read_spikes` does, and the amplitude of each spike of each channel."""
+    fits = is_ragged if is_ragged(v.values.get(name)) else is_line
+    marks = v.find_one("amplitudes", WORDS, fits)
+    if marks is None:
+        raise InputError("--amplitude-bands", "an amplitude for each spike", "none", "Name them with --amplitudes.")
+    if fits is is_ragged:
+        lists, names = read_spikes(v, name)
+        sizes = [np.asarray(part, dtype=np.float64).reshape(-1) for part in v.values[marks]]
+    else:
+        times, flat = v.vector(v.use(name)), v.vector(marks).astype(np.float64)
+        if len(flat) != len(times):
+            raise InputError(quoted(marks), f"{len(times)} amplitudes, one per spike", len(flat), "Name another.")
+        places, names = _split(v, name, np.arange(len(times)))
+        lists = [times[place] * _read_unit(v, name, [times]) for place in places]
+        sizes = [flat[place] for place in places]
+    if len(sizes) != len(lists):
+        raise InputError(quoted(marks), f"amplitudes of {len(lists)} channels", len(sizes), "Name another.")
+    return lists, names, sizes
 
 
 def _read_lists(v: Variables, name: str) -> tuple[list[np.ndarray], list[str] | None]:

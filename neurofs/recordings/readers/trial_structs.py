@@ -13,7 +13,7 @@ import pandas as pd
 
 from neurofs.ground.errors import InputError, printable, quoted
 from neurofs.recordings.readers.behavior import BEHAVIOR_WORDS, Clock, as_series, mark_circular
-from neurofs.recordings.readers.bins import TIME_WORDS, WIDTH_WORDS, Bins, check_width, find_bin_width
+from neurofs.recordings.readers.bins import JITTER, TIME_WORDS, WIDTH_WORDS, Bins, check_width, find_bin_width
 from neurofs.recordings.readers.counts import COUNT_WORDS
 from neurofs.recordings.readers.signals import SIGNAL_WORDS, as_numbers
 from neurofs.recordings.readers.spike_lists import SPIKE_WORDS, is_ragged
@@ -21,6 +21,7 @@ from neurofs.recordings.readers.variables import (
     Variables,
     describe,
     flag,
+    is_line,
     is_number,
     is_numeric,
     is_table,
@@ -196,10 +197,28 @@ def _read_width(v: Variables, trials: Trials) -> float:
         stated = widths.pop(), quoted(name)
     if stated is None and v.options.behavior_rate is not None:
         stated = 1.0 / v.ask("behavior_rate"), flag("behavior_rate")
+    if stated is None and (clock := find_clock(trials)) is not None:
+        stated = _find_step(trials, clock), f"the step of {quoted(clock)}"
     if stated is None:
         raise InputError("trials", "a bin width", "none", "Say it with --counts-bin-width (seconds).")
     check_width(*stated)
     return stated[0]
+
+
+def find_clock(trials: Trials) -> str | None:
+    """Return the field with the time of each row."""
+    return next((name for name in trials.find(is_line) if word(name) in TIME_WORDS), None)
+
+
+def _find_step(trials: Trials, name: str) -> float:
+    """Return the time from one row to the next, which must be the same in all trials."""
+    steps = np.concatenate([np.diff(times.reshape(-1)) for times in trials.fields[name]])
+    step = float(np.median(steps))
+    odd = steps[~(np.abs(steps - step) <= JITTER * abs(step))]
+    if odd.size or not step > 0:
+        found = f"{odd[0]:g} beside {step:g}" if odd.size else f"{step:g}"
+        raise InputError(quoted(name), "times in steps of one length", found, "Say --counts-bin-width (seconds).")
+    return round(step, 12)
 
 
 def _channels(trials: Trials, sizes: dict[str, int]) -> pd.DataFrame:
@@ -311,7 +330,11 @@ def _read_times(v: Variables, trials: Trials, fields: list[str]) -> dict[str, An
     for name in fields:
         lists += _join_times(trials, name, edges)
     lists = [np.sort(times) for times in lists] if v.ask("sort_spikes") else lists
-    v.note("spikes: times read as seconds from the start of their trial")
+    clock = find_clock(trials)
+    since = (
+        "from the start of their trial" if clock is None else f"on the clock of {quoted(clock)}, the start of each row"
+    )
+    v.note(f"spikes: times read as seconds {since}")
     content = {"spikes": lists, "channels": _channels(trials, sizes), "observed": edges[[0, -1]]}
     return content | _read_rest(v, trials, fields, edges, n_rows, width)
 
@@ -329,7 +352,9 @@ def _join_times(trials: Trials, name: str, edges: np.ndarray) -> list[np.ndarray
     """Return the spike times of each channel over all trials."""
     n_channels = len(trials.fields[name][0])
     parts: list[list[np.ndarray]] = [[] for _ in range(n_channels)]
+    clock = find_clock(trials)
     for i, cells in enumerate(trials.fields[name]):
+        begin = 0.0 if clock is None else float(trials.fields[clock][i].reshape(-1)[0])
         if not is_ragged(cells) or len(cells) != n_channels:
             raise InputError(
                 f"{trials.where(i)}: {quoted(name)}",
@@ -338,7 +363,7 @@ def _join_times(trials: Trials, name: str, edges: np.ndarray) -> list[np.ndarray
                 "Correct or remove this trial.",
             )
         for channel, times in enumerate(cells):
-            seconds = np.asarray(times, dtype=np.float64).reshape(-1)
+            seconds = np.asarray(times, dtype=np.float64).reshape(-1) - begin
             duration = edges[i + 1] - edges[i]
             if len(seconds) and not (seconds.min() >= 0 and seconds.max() < duration):
                 raise InputError(

@@ -1,5 +1,6 @@
 """Trials: from a label of each bin or from their starts, and the conditions that belong to them."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,14 @@ from neurofs.recordings.readers.variables import (
 )
 from neurofs.recordings.recording import default_columns
 
-LABEL_WORDS = ("trial", "trialid", "trialids", "trialnumber", "trialnum", "trialindex", "trialno", "trials")
+LABEL_WORDS = ("trial", "trialid", "trialids", "trialidx", "trialnumber", "trialnum", "trialindex", "trialno", "trials")
 START_WORDS = split_words(
     "trialstart trialstarts trialstarttime trialstarttimes startbins startbin trialstartbins trialsstart "
     "trialsstarttime trialonset trialonsets starttime starttimes"
 )
+MOST_OPEN = 0.5
+"""Share of trials without a start or stop up to which these are left out; if more are, the table is refused."""
+
 MAX_COLUMNS = 16
 """Columns of a table that is taken for conditions."""
 
@@ -36,10 +40,11 @@ STOP_WORDS = split_words(
 )
 
 
-def read_trials(v: Variables, bins: Bins | None, stop: float) -> pd.DataFrame | None:
+def read_trials(v: Variables, bins: Bins | None, stop: float, clocks: Sequence[np.ndarray] = ()) -> pd.DataFrame | None:
     """Return the trials of a file, or None if it has none or the user wants none.
 
-    `bins` is the clock of stored counts, if there are any, and `stop` the end of the recording.
+    `bins` is the clock of stored counts, if there are any, `stop` the end of the recording, and `clocks` are times of
+    behavior, whose rows may number the trials of a file of spike times.
     """
     if not v.ask("trials"):
         return None
@@ -48,7 +53,7 @@ def read_trials(v: Variables, bins: Bins | None, stop: float) -> pd.DataFrame | 
         if name is not None:
             return _trials_from_labels(v, name, bins)
     name = v.find_one("trial_start", START_WORDS, lambda value: is_numeric(value) and value.size > 0)
-    return _trials_from_starts(v, name, bins, stop) if name is not None else None
+    return _trials_from_starts(v, name, bins, stop, clocks) if name is not None else None
 
 
 def _trials_from_labels(v: Variables, name: str, bins: Bins) -> pd.DataFrame | None:
@@ -96,7 +101,9 @@ def _refuse_return(name: str, labels: np.ndarray, first: np.ndarray) -> None:
         )
 
 
-def _trials_from_starts(v: Variables, name: str, bins: Bins | None, stop: float) -> pd.DataFrame:
+def _trials_from_starts(
+    v: Variables, name: str, bins: Bins | None, stop: float, clocks: Sequence[np.ndarray]
+) -> pd.DataFrame:
     stop_name = v.find_one("trial_stop", STOP_WORDS, lambda value: is_numeric(value) and value.size > 0)
     starts = v.vector(name).astype(np.float64)
     stops = None if stop_name is None else v.vector(stop_name).astype(np.float64)
@@ -105,10 +112,12 @@ def _trials_from_starts(v: Variables, name: str, bins: Bins | None, stop: float)
             quoted(stop_name), f"{len(starts)} ends, one per trial", len(stops), "Name another with --trial-stop."
         )
     for which, values in ((name, starts), (stop_name, stops)):
-        if values is not None and not np.isfinite(values).all():
+        open_ = stops is not None and values is not None and np.isnan(values).mean() <= MOST_OPEN
+        if values is not None and not open_ and not np.isfinite(values).all():
             raise InputError(quoted(which), "finite numbers", f"{values[~np.isfinite(values)][0]}", "Correct them.")
-    if _starts_are_bins(v, name, starts, bins) and bins is not None:
-        starts, stops = _bins_to_times(v, name, starts, stop_name, stops, bins)
+    edges = _find_edges(v, name, starts, bins, stop, clocks)
+    if edges is not None:
+        starts, stops = _rows_to_times(v, name, starts, stop_name, stops, *edges)
     else:
         per_unit = read_seconds_per_unit(v)
         starts, stops = starts * per_unit, None if stops is None else stops * per_unit
@@ -121,11 +130,34 @@ def _trials_from_starts(v: Variables, name: str, bins: Bins | None, stop: float)
     return pd.DataFrame({"start": starts, "stop": stops})
 
 
-def _starts_are_bins(v: Variables, name: str, starts: np.ndarray, bins: Bins | None) -> bool:
+def _find_edges(
+    v: Variables, name: str, starts: np.ndarray, bins: Bins | None, stop: float, clocks: Sequence[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return where each row begins and ends, if starts are rows: bins of counts, or samples of behavior."""
+    if bins is not None:
+        if not _starts_are_bins(v, name, starts, bins):
+            return None
+        return bins.start + bins.slots * bins.width, bins.start + (bins.slots + 1) * bins.width
     unit = v.ask("trial_unit")
-    if unit == "bin" and bins is None:
+    long_enough = next((times for times in clocks if len(times) + 1 >= starts.max()), None)
+    if unit == "bin" and long_enough is not None:
+        v.note(f"trials: {quoted(name)} numbers the samples of behavior")
+        return long_enough, np.append(long_enough[1:], 2 * long_enough[-1] - long_enough[-2])
+    if unit == "bin":
         raise InputError("--trial-unit bin", "counts in bins", "spike times", "Give the starts as times.")
-    if unit is not None or bins is None:
+    if unit is None and long_enough is not None and starts.max() > 2 * stop and (starts == np.rint(starts)).all():
+        found = (
+            f"whole numbers up to {starts.max():g}, in {stop:g} s; there are {len(long_enough):,} samples of behavior"
+        )
+        raise InputError(
+            quoted(name), "trial starts in seconds", found, "Say --trial-unit bin if they number these, else time."
+        )
+    return None
+
+
+def _starts_are_bins(v: Variables, name: str, starts: np.ndarray, bins: Bins) -> bool:
+    unit = v.ask("trial_unit")
+    if unit is not None:
         return bool(unit == "bin")
     if "bin" in word(name) or "idx" in word(name) or "index" in word(name):
         return True
@@ -141,27 +173,29 @@ def _starts_are_bins(v: Variables, name: str, starts: np.ndarray, bins: Bins | N
     )
 
 
-def _bins_to_times(
-    v: Variables, name: str, starts: np.ndarray, stop_name: str | None, stops: np.ndarray | None, bins: Bins
+def _rows_to_times(
+    v: Variables,
+    name: str,
+    starts: np.ndarray,
+    stop_name: str | None,
+    stops: np.ndarray | None,
+    begins: np.ndarray,
+    ends: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    base = v.ask_index_base()
+    """Return starts and stops, which number rows, as the times at which these begin and end."""
+    base, n_rows = v.ask_index_base(), len(begins)
     v.note(f"trials: bins of {quoted(name)} are numbered from {base}")
-    rows = _check_rows(name, starts - base, bins.n_rows - 1, base)
+    rows = _check_rows(name, starts - base, n_rows - 1, base)
     if stops is None:
-        return _row_edges(bins, rows), None
-    last = _check_rows(str(stop_name), stops - base, bins.n_rows, base)
+        return begins[rows], None
+    last = _check_rows(str(stop_name), stops - base, n_rows, base)
     if base == 1 and not (last[:-1] == rows[1:]).any():
         v.note(f"trials: {quoted(stop_name)} read as the last bin of each trial, as in MATLAB's a:b")
         last = last + 1
     else:
         v.note(f"trials: {quoted(stop_name)} read as the first bin after each trial")
-    _check_rows(str(stop_name), last, bins.n_rows, base)
-    ends = bins.start + (bins.slots[np.maximum(last - 1, 0)] + 1) * bins.width
-    return _row_edges(bins, rows), np.where(last > 0, ends, bins.start)
-
-
-def _row_edges(bins: Bins, rows: np.ndarray) -> np.ndarray:
-    return bins.start + bins.slots[rows] * bins.width
+    _check_rows(str(stop_name), last, n_rows, base)
+    return begins[rows], np.where(last > 0, ends[np.maximum(last - 1, 0)], begins[0])
 
 
 def _check_rows(name: str, rows: np.ndarray, largest: int, base: int) -> np.ndarray:
@@ -174,6 +208,22 @@ def _check_rows(name: str, rows: np.ndarray, largest: int, base: int) -> np.ndar
             "Check --index-base and --trial-unit.",
         )
     return rows.astype(np.int64)
+
+
+def leave_out_open(trials: pd.DataFrame | None, note: Callable[[str], None]) -> pd.DataFrame | None:
+    """Return the trials without the few that have no start or no stop (NaN), as aborted ones have.
+
+    >>> leave_out_open(pd.DataFrame({"start": [0.0, 2.0, 4.0], "stop": [1.0, np.nan, 5.0]}), print)["start"].tolist()
+    trials: 1 of 3 without a start or stop (NaN) left out
+    [0.0, 4.0]
+    """
+    if trials is None:
+        return None
+    open_ = trials["start"].isna() | trials["stop"].isna()
+    if not 0 < open_.mean() <= MOST_OPEN:
+        return trials
+    note(f"trials: {open_.sum()} of {len(trials)} without a start or stop (NaN) left out")
+    return trials[~open_].reset_index(drop=True)
 
 
 def add_conditions(v: Variables, trials: pd.DataFrame, bins: Bins | None, taken_lengths: set[int]) -> pd.DataFrame:
@@ -206,7 +256,8 @@ def add_conditions(v: Variables, trials: pd.DataFrame, bins: Bins | None, taken_
 
 
 def _unclaimed_names(v: Variables) -> list[str]:
-    return [n for n in v.values if n not in {*v.used, *v.options.behavior} and not keeps_own_clock(v, n)]
+    taken = {*v.used, *v.options.behavior, *(f"{name}{end}" for name in v.values for end in ("_columns", "_unit"))}
+    return [n for n in v.values if n not in taken and not keeps_own_clock(v, n)]
 
 
 def _is_of_trials(name: str) -> bool:

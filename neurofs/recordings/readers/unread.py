@@ -6,7 +6,6 @@ from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError
 from neurofs.recordings.recording import Recording
 
-MARK = "structure.oebin"
 SORTED = "Sort the spikes, and name the folder of Kilosort or phy; or convert it to NWB."
 SENTENCES = {
     ".pl2": (
@@ -16,16 +15,10 @@ SENTENCES = {
     ),
     ".nex5": ("a .nex file", "a .nex5 file, which Neo does not read", "Save it as .nex in NeuroExplorer."),
     ".spikes": ("sorted spikes", "spikes of Open Ephys as they were detected, in its old format", SORTED),
-    MARK: ("sorted spikes", "a recording of Open Ephys, whose binary format Neo reads without spikes", SORTED),
 }
 
 
 def read(path: Path, options: LoadOptions) -> Recording:
     """Say why a file is not read."""
-    expected, found, remedy = SENTENCES[MARK if path.is_dir() else path.suffix.lower()]
+    expected, found, remedy = SENTENCES[path.suffix.lower()]
     raise InputError("format", expected, found, remedy)
-
-
-def list_files(path: Path) -> list[Path]:
-    """Return the file by which a folder is known."""
-    return [path / MARK]

@@ -26,7 +26,8 @@
     [claims]
     navot2005 = true                 # check the published claims on the sessions together
 
-Unknown keys are rejected with the nearest known name.
+A session file stands for a batch of the files that its key `file` names, or matches. Unknown keys are rejected with
+the nearest known name.
 """
 
 import difflib
@@ -43,7 +44,7 @@ from pydantic import Field
 from neurofs.comparison.store import TaskStore
 from neurofs.ground.config import Options, RunOptions, given_options, make_options, read_session_file, read_toml
 from neurofs.ground.errors import NeurofsError, UsageError, printable, quoted
-from neurofs.ground.files import find_address, make_absolute
+from neurofs.ground.files import find_address, make_absolute, match_files
 from neurofs.ground.system import find_path
 from neurofs.recordings.readers import is_session_file
 
@@ -118,6 +119,7 @@ def read_batch_file(path: str | Path) -> BatchConfig:
     path = Path(path)
     content = read_toml(path, "a batch file")
     where = printable(path.name)
+    content = {"session": [content]} if "file" in content else content
     for key in content:
         if key not in _SECTIONS:
             raise UsageError(f"{where}: unknown section {quoted(key)}{_nearest(key)}")
@@ -248,17 +250,14 @@ def _plan_entry(config: BatchConfig, entry: dict[str, Any], out: Path) -> Iterat
     pattern = pattern.replace("\\", "/")  # written on Windows; elsewhere no folder has it in its name
     if "name" in entry:
         raise UsageError(f"{printable(config.path.name)}: {quoted(pattern)}: name is for a single file; leave it out")
-    found = sorted(glob.glob(pattern, root_dir=base, recursive=True))
+    found = match_files(base, pattern)
     if not found:
         raise UsageError(
             f"{printable(config.path.name)}: no file matches {quoted(pattern)} in {printable(base)}. "
             "Check the path, or remove the session."
         )
-    stems = [Path(file).stem.casefold() for file in found]
-    for file in found:  # files of one name in several folders are known by their folders, too
-        same = len(found) > len(set(stems)) and stems.count(Path(file).stem.casefold()) > 1
-        own = {"name": "-".join(Path(file).with_suffix("").parts)} if same else {}
-        yield _plan_file(config, entry | own, base / file, out)
+    for path, name in found:
+        yield _plan_file(config, entry | ({"name": name} if name else {}), path, out)
 
 
 def _plan_file(config: BatchConfig, entry: dict[str, Any], path: Path, out: Path) -> Session:
