@@ -153,7 +153,7 @@ class Model:
         lost = [name for name, t, s in zip(self.channels, found.trust, sd, strict=True) if t == 0 and s > 0]
         less = [name for name, t in zip(self.channels, found.trust, strict=True) if 0 < t < 0.5]
         return found(counts), [
-            f"adapted: {100 * found.drift:.0f} % of the changes of rates taken for drift, behavior for alike",
+            f"adapted: {100 * found.drift:.0f} % of the changes of rates taken for drift: behavior is assumed alike",
             *([f"adapted: not used, since lost or changed: {count_channels(lost)}"] if lost else []),
             *([f"adapted: weighted less than half: {count_channels(less)}"] if less else []),
         ]

@@ -56,7 +56,7 @@ def render_predicted(head: Head, training: Sequence[str], days: Sequence[Day]) -
     shown = []
     for i, day in enumerate(days):
         picture = None if day.found is None else show_picture(draw_day(day.found, f"day{i}"), styles)
-        notes = [f"{note[:1].upper()}{note[1:]}".rstrip(".") for note in day.notes]
+        notes = [(note if day.found is None else f"{note[:1].upper()}{note[1:]}").rstrip(".") for note in day.notes]
         shown.append({"id": f"day{i}", "name": day.name, "notes": notes, "picture": picture})
     about += [f"{line[:1].upper()}{line[1:]}." for line in training]
     body = render_body(TEMPLATE, title=title, about=about, table=tabulate_days(head, days), days=shown)

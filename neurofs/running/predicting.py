@@ -137,7 +137,7 @@ def _note_training(model: Model, recording: Recording, found: xr.Dataset) -> Ite
 
 def tabulate(found: xr.Dataset) -> pd.DataFrame:
     """Return predictions as a table: time, trial, and for each output estimate, ends of the interval, target."""
-    columns: dict[str, Any] = {"time": found["time"].values, "trial": found["trial"].values}
+    columns: dict[str, Any] = {"time": found["time"].values.round(9), "trial": found["trial"].values}
     classes = found.attrs.get("classes")
     for o, output in enumerate(found["output"].values):
         for name in ("predicted", "low", "high", "target"):
@@ -145,7 +145,19 @@ def tabulate(found: xr.Dataset) -> pd.DataFrame:
                 values = found[name].values[:, o]
                 label = str(output) if name == "predicted" else f"{output} {name}"
                 columns[printable(label)] = _name_classes(values, classes) if classes else values
-    return pd.DataFrame(columns)
+    return pd.DataFrame(columns | _find_angles(found))
+
+
+def _find_angles(found: xr.Dataset) -> dict[str, np.ndarray]:
+    """Return the angle, in degrees, of each pair of outputs that are its cosine and its sine."""
+    places = {str(output): o for o, output in enumerate(found["output"].values)}
+    angles = {}
+    for output, o in places.items():
+        name = output.removeprefix("cos(").removesuffix(")")
+        if output == f"cos({name})" and f"sin({name})" in places:
+            values = found["predicted"].values
+            angles[f"{printable(name)} (deg)"] = np.rad2deg(np.arctan2(values[:, places[f"sin({name})"]], values[:, o]))
+    return angles
 
 
 def _name_classes(values: np.ndarray, classes: list[str]) -> list[str]:

@@ -106,6 +106,20 @@ def test_every_decoder_predicts_what_decode_wrote_for_a_fold(days, target, other
         assert seen & {name_alone(name), f"corrcoef + {name}", "corrcoef" if name == "knn" else name}, name
 
 
+@pytest.mark.parametrize("name", ["ridge", "kalman"])
+def test_a_model_of_the_first_trials_predicts_what_compare_wrote_for_the_last_fold(name):
+    day = simulate_session(18, n_electrodes=2, random_state=1)
+    options = {"n_lags": 3, "n_splits": 3}
+    written = neurofs.compare(day, target="hand_velocity", selectors="corrcoef", decoders=name, **options).predictions
+    place = [str(method) for method in written["method"].values].index(name)
+    written = written.isel(method=place, repeat=0, time=written["trial"].values >= 12)
+    first = choose_part(day, RunOptions(to_time=float(day.trials["start"].iloc[12])))
+    found = neurofs.fit(first, "hand_velocity", decoder=name, cross_validate=False, n_lags=3).predict(day)
+    found = found.isel(time=found["trial"].values >= 12)
+    np.testing.assert_array_equal(found["time"], written["time"])
+    assert np.array_equal(found["predicted"].values.astype(np.float32).T, written["predicted"].values)
+
+
 @pytest.mark.slow
 def test_a_run_gives_its_best_method_with_its_scores(days, tmp_path):
     neurofs.write(days[0], tmp_path / "day1.nwb")
