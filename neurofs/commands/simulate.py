@@ -41,7 +41,7 @@ def simulate_command(out: Path, seed: int, calcium: bool, days: int, **settings:
         written = [(out, image_calcium(recording, seed) if calcium else recording)]
     else:
         written = _simulate_days(out, days, seed, calcium=calcium, **settings)
-    records = []
+    records: list[dict[str, Any]] = []
     for place, recording in written:
         about = {"channels": recording.n_channels, "trials": len(recording.trials), "duration": recording.duration}
         records.append({"file": str(write(recording, place)), **about})
