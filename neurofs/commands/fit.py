@@ -60,11 +60,13 @@ def fit_command(
     from neurofs.comparison.given import choose_options
     from neurofs.decoders.model_folder import check_place
     from neurofs.decoders.online import time_silence
+    from neurofs.ground.files import make_folder
     from neurofs.running.executors import make_executor
     from neurofs.running.fitting import choose_beyond_loading, fit, fit_run, load_sessions
     from neurofs.running.progress import open_progress
 
     check_place(out, overwrite)
+    make_folder(out.parent)
     values, output = read_given(given), current_output()
     if any((session / "run.toml").is_file() for session in sessions):
         _check_run(sessions, values, decoder, selector)

@@ -29,6 +29,7 @@ from neurofs.ground.errors import UsageError
     help="Channels of the model that a session lacks: refuse it, or take their counts to be 0 or their training mean.",
 )
 @click.option("--adapt", is_flag=True, help="Correct for channels that changed since training, without any target.")
+@click.option("--overwrite", is_flag=True, help="Replace predictions in the same place.")
 def predict_command(
     model: Path,
     sessions: tuple[Path, ...],
@@ -36,6 +37,7 @@ def predict_command(
     formats: tuple[str, ...],
     missing: Any,
     adapt: bool,
+    overwrite: bool,
     **given: Any,
 ) -> None:
     """Decode each SESSION with a MODEL that neurofs fit made, with 95 % intervals.
@@ -56,14 +58,14 @@ def predict_command(
     from neurofs.decoders.model_folder import read_model
     from neurofs.ground.config import LoadOptions, make_options
     from neurofs.recordings.readers import load
-    from neurofs.running.predicting import SUFFIXES, list_places, predict_sessions, render_predictions, write_page
+    from neurofs.running.predicting import PAGE, SUFFIXES, list_places, predict_sessions, render_predictions, write_page
 
     for kind in formats:
         if kind not in SUFFIXES:
             raise UsageError(f"--format: expected some of {', '.join(SUFFIXES)}; found '{kind}'")
     options, found = make_options(LoadOptions, read_given(given)), []
     fitted = read_model(model)
-    places = list_places(out, formats, [session.stem for session in sessions])
+    places = list_places(out, formats, sessions, overwrite)
     named = [(session.name, lambda session=session: load(session, options)) for session in sessions]
     for one in predict_sessions(fitted, named, places, missing, adapt):
         if one.error and len(sessions) == 1:
@@ -71,7 +73,7 @@ def predict_command(
         found.append(one)
     place = "" if out is None else f"\n\npredictions: {out}"
     if out is not None and out.is_dir():
-        place += f"\nreport: {write_page(found, fitted, out / 'report.html')}"
+        place += f"\nreport: {write_page(found, fitted, out / PAGE)}"
     current_output().show(
         lambda: {"model": str(model), "method": fitted.head.method, "sessions": [one.to_dict() for one in found]},
         lambda: render_predictions(found, fitted) + place,

@@ -9,7 +9,7 @@ import click
 
 from neurofs.commands.options import OptionsCommand, out_option, read_given
 from neurofs.commands.output import current_output
-from neurofs.ground.errors import UsageError
+from neurofs.ground.errors import InputError, UsageError
 
 
 @click.command("stream", cls=OptionsCommand)
@@ -26,6 +26,7 @@ from neurofs.ground.errors import UsageError
     help="Channels of the model that a replayed session lacks: refuse it, or take them to be 0 or their training mean.",
 )
 @out_option("Write estimates here; standard output by default.")
+@click.option("--overwrite", is_flag=True, help="Replace a file in the same place.")
 def stream_command(
     model: Path,
     replay: Path | None,
@@ -35,6 +36,7 @@ def stream_command(
     binary: bool,
     missing: Any,
     out: Path | None,
+    overwrite: bool,
     **given: Any,
 ) -> None:
     """Decode bin by bin with a MODEL that neurofs fit made: counts in, estimates out, at once.
@@ -43,7 +45,8 @@ def stream_command(
     model's channels, {"bin": 17, "spikes": {"1a": 2}} by name, or spikes {"time": 1.73, "channel": "1a"} in the order
     of time. With --binary: bin and trial (int64, -1 for none), then counts (float32), little-endian; estimates are bin
     (int64), estimates and deviations (float64). A gap, or another "trial", begins a new window; bins that come
-    late or twice are left out. At the end, the latency is printed on standard error, or with --json on standard output.
+    late or twice are left out. At the end, the latency is printed on standard error, or with --json on standard output
+    in place of the estimates.
 
     \b
     Examples:
@@ -55,30 +58,40 @@ def stream_command(
     from neurofs.decoders.model_folder import read_model
     from neurofs.decoders.online import OnlineDecoder
     from neurofs.ground.config import LoadOptions, make_options
-    from neurofs.ground.files import prepare_place
+    from neurofs.ground.files import check_free, prepare_place
     from neurofs.recordings.readers import load
     from neurofs.running import streaming, streams
 
-    output, options = current_output(), make_options(LoadOptions, read_given(given))
+    output, values = current_output(), read_given(given)
     if replay is not None and lsl is not None:
         raise UsageError("--replay and --lsl: say one of them")
-    fitted = read_model(model)
+    if speed != speed:
+        raise UsageError("--speed: expected a number of at least 0; found nan")
+    if replay is None:
+        _check_replay(values | {"speed": speed != 1.0, "missing": missing != "refuse"})
+    options, fitted = make_options(LoadOptions, values), read_model(model)
+    if out is not None:
+        check_free([out], [one for one in (replay,) if one is not None], overwrite)
     prepare_place(out)
+    origin = 0.0
     if replay is not None:
-        bins = streams.replay_session(load(replay, options), fitted, missing, speed)
+        session = streams.open_replay(load(replay, options), fitted, missing, speed)
+        bins, origin = session.bins, session.origin
+        for note in session.notes:
+            output.tell(note)
     elif lsl is not None:
         bins = streams.read_layer(lsl, fitted)
     else:
-        bins = streams.read_records(sys.stdin.buffer, fitted) if binary else streams.read_lines(sys.stdin, fitted)
+        bins = (streams.read_records if binary else streams.read_lines)(sys.stdin.buffer, fitted)
     push = None if lsl_out is None else streams.open_layer(lsl_out, fitted)
     head = fitted.head
     silent = out is None and output.as_json
-    with _open(out, silent, binary) as stream:
+    with _open(out, silent) as stream:
         names = [one.name for one in head.outputs]
         write = (
             streaming.emit_records(stream)
             if binary
-            else streaming.emit_lines(stream, names, head.classes, head.binning.bin_width)
+            else streaming.emit_lines(stream, names, head.classes, head.binning.bin_width, origin)
         )
 
         def emit(number: int, estimate: Any, deviation: Any) -> None:
@@ -99,13 +112,20 @@ def stream_command(
         sys.exit(130)
 
 
-def _open(out: Path | None, silent: bool, binary: bool) -> Any:
+def _check_replay(values: dict[str, Any]) -> None:
+    """Refuse what has a meaning only where a session is replayed."""
+    for key, value in values.items():
+        if value:
+            raise UsageError(f"--{key.replace('_time', '').replace('_', '-')} has a meaning only with --replay")
+
+
+def _open(out: Path | None, silent: bool) -> Any:
     """Return the stream to which estimates go, which closes at the end unless it is standard output."""
     from contextlib import nullcontext
 
-    mode = "wb" if binary else "w"
-    if silent:
-        return open(os.devnull, mode)
-    if out is not None:
-        return open(out, mode)
-    return nullcontext(sys.stdout.buffer if binary else sys.stdout)
+    if out is None and not silent:
+        return nullcontext(sys.stdout.buffer)
+    try:
+        return open(out or os.devnull, "wb", buffering=0)
+    except OSError as error:
+        raise InputError(out, "a file that can be written", error.strerror, "Check space and rights.") from None

@@ -47,10 +47,12 @@ def transfer_command(
     from neurofs.ground.config import TensorOptions, make_options
     from neurofs.ground.csv_tables import render_csv
     from neurofs.ground.errors import printable
-    from neurofs.ground.files import prepare_place, write_atomically
+    from neurofs.ground.files import check_free, prepare_place, write_atomically
     from neurofs.recordings.readers import load
 
     options = make_options(TensorOptions, given)
+    if out is not None:
+        check_free([out], [*train, new], overwrite=True)
     prepare_place(out)
     sessions = [load(path) for path in train]
     found = transfer(sessions, load(new), options, quality=quality, random_state=seed, progress=_show_progress)

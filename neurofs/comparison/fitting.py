@@ -111,12 +111,12 @@ def take_validated(summary: Summary, predictions: xr.Dataset, method: str | None
 def make_model(
     problem: Problem,
     tensor: xr.Dataset,
-    sessions: Sequence[tuple[Recording, int]],
+    sessions: Sequence[tuple[Recording, xr.Dataset]],
     options: RunOptions,
     method: str,
     validated: Validated | None = None,
 ) -> Model:
-    """Fit a method to all samples of a problem; `sessions` are its recordings, with the samples of each."""
+    """Fit a method to all samples of a problem; `sessions` are its recordings, with the tensor of each."""
     with one_thread():
         parts = {}
         for task in list_parts(problem, [split_method(method)[0] or method], 0, problem.options.n_splits):
@@ -133,16 +133,26 @@ def make_model(
         channels=_describe_channels(tensor, problem.find_scaling()),
         outputs=_describe_outputs(problem, validated),
         classes=list(problem.classes),
-        sessions=[
-            TrainingSession(name=r.name, source=r.source, sha256=r.source_hash, n_samples=n, n_trials=len(r.trials))
-            for r, n in sessions
-        ],
+        sessions=[_describe_session(recording, own) for recording, own in sessions],
         cross_validation=None if validated is None else _describe_folds(problem, validated),
         packages={name: find_version(name) for name in PACKAGES},
         notes=[str(note) for note in tensor.attrs["notes"]],
     )
     memory = remember(tensor["counts"].values, tensor["valid"].values, tensor.sizes["lag"])
     return Model(head, tuple(parts.values()), tuple(parts), memory)
+
+
+def _describe_session(recording: Recording, tensor: xr.Dataset) -> TrainingSession:
+    times = tensor["time"].values[tensor["valid"].values]
+    return TrainingSession(
+        name=recording.name,
+        source=recording.source,
+        sha256=recording.source_hash,
+        n_samples=len(times),
+        n_trials=len(recording.trials),
+        start=float(times[0]) if len(times) else None,
+        stop=float(times[-1]) if len(times) else None,
+    )
 
 
 def _describe_binning(options: RunOptions) -> Binning:

@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 
 from neurofs.comparison.summary import Estimate, Score
-from neurofs.decoders.model import Model
+from neurofs.decoders.model import Model, name_some
 from neurofs.features.tensor import build_tensor
 from neurofs.ground.errors import UsageError
 from neurofs.recordings.recording import Recording
@@ -46,7 +46,7 @@ class SessionScore:
 
 def score_session(model: Model, recording: Recording, found: xr.Dataset) -> SessionScore | None:
     """Return the scores of predictions; None if the session does not have the target of the model."""
-    truth = find_truth(model, recording, found)
+    truth = found["target"].values if "target" in found else find_truth(model, recording, found)[0]
     if truth is None:
         return None
     known = np.isfinite(truth).all(axis=1)
@@ -74,21 +74,24 @@ def _find_inside(found: xr.Dataset, known: np.ndarray, truth: np.ndarray) -> np.
     return np.asarray((low <= truth) & (truth <= high))
 
 
-def find_truth(model: Model, recording: Recording, found: xr.Dataset) -> np.ndarray | None:
-    """Return the target (rows, outputs) at the decoded bins, NaN where it is missing; None if it is not there."""
+def find_truth(model: Model, recording: Recording, found: xr.Dataset) -> tuple[np.ndarray | None, str]:
+    """Return the target (rows, outputs) at the decoded bins, NaN where it is missing; or None, and why."""
     head = model.head
     try:
         tensor = build_tensor(recording, head.target, **head.binning.model_dump())
     except UsageError:
-        return None
-    if tensor["output"].values.tolist() != [output.name for output in head.outputs]:
-        return None
+        return None, "the target is not in this session"
+    known = {"output": [one.name for one in head.outputs], "unit": [one.unit for one in head.outputs]}
+    for what, expected in known.items():
+        own = [str(one) for one in tensor[what].values]
+        if own != expected:
+            return None, f"the target has the {what}s {name_some(own)}, and the model {name_some(expected)}"
     target = tensor["target"].values
     if head.classes:
         codes = [head.classes.index(name) if name in head.classes else -1 for name in tensor.attrs["classes"]]
         target = np.where(np.isfinite(target), np.array(codes, float)[np.nan_to_num(target).astype(int)], np.nan)
     rows = np.searchsorted(tensor["time"].values, found["time"].values)
-    return np.asarray(target[rows])
+    return np.asarray(target[rows]), ""
 
 
 @dataclass(frozen=True)

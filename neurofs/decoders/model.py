@@ -30,6 +30,9 @@ from neurofs.recordings.recording import SPIKES, Recording
 
 NORMAL_95 = 1.959964
 MOST_NAMED = 8
+LARGEST = 1e15
+"""Number in a bin of which squares and sums are still numbers."""
+
 Missing = Literal["refuse", "zero", "mean"]
 
 
@@ -121,6 +124,11 @@ class Model:
         """Whether it decodes a continuous signal, whose channels are scaled."""
         return self.head.numbers != SPIKES
 
+    def can_be_bin(self, counts: np.ndarray) -> bool:
+        """Whether these are numbers that a bin can hold: finite, and not negative where they are counts."""
+        least = -LARGEST if self.is_signal else 0.0
+        return bool(counts.min() >= least and counts.max() <= LARGEST)  # NaN is neither
+
     @property
     def scaling(self) -> Scaling:
         """Center and spread by which the channels of a signal are scaled."""
@@ -145,9 +153,9 @@ class Model:
         lost = [name for name, t, s in zip(self.channels, found.trust, sd, strict=True) if t == 0 and s > 0]
         less = [name for name, t in zip(self.channels, found.trust, strict=True) if 0 < t < 0.5]
         return found(counts), [
-            f"adapted: {found.drift:.0%} of the changes of rates are taken for drift, as if behavior were alike",
-            *([f"adapted: {len(lost)} channels are not used, lost or changed: {name_some(lost)}"] if lost else []),
-            *([f"adapted: {len(less)} channels count for less than half: {name_some(less)}"] if less else []),
+            f"adapted: {100 * found.drift:.0f} % of the changes of rates taken for drift: behavior is assumed alike",
+            *([f"adapted: not used, since lost or changed: {count_channels(lost)}"] if lost else []),
+            *([f"adapted: weighted less than half: {count_channels(less)}"] if less else []),
         ]
 
     def take_channels(self, counts: np.ndarray, order: np.ndarray, missing: Missing) -> np.ndarray:
@@ -241,15 +249,15 @@ def match_channels(wanted: list[str], found: list[str], session: str, missing: M
     places = {name: place for place, name in enumerate(found)}
     order = np.array([places.get(name, -1) for name in wanted])
     lost = [name for name in wanted if name not in places]
-    if lost and missing == "refuse":
-        raise UsageError(
-            f"{printable(session)}: lacks {len(lost)} of the {len(wanted)} channels of the model: {name_some(lost)}. "
-            "Say --missing zero or --missing mean to decode without them"
-        )
     if len(lost) == len(wanted):
         raise UsageError(
             f"{printable(session)}: has none of the {len(wanted)} channels of the model, the first of which is "
             f"{quoted(wanted[0])}; its own first is {quoted(found[0])}"
+        )
+    if lost and missing == "refuse":
+        raise UsageError(
+            f"{printable(session)}: lacks {len(lost)} of the {len(wanted)} channels of the model: {name_some(lost)}. "
+            "Say --missing zero or --missing mean to decode without them"
         )
     return order
 
@@ -258,11 +266,20 @@ def describe_match(wanted: list[str], order: np.ndarray, tensor: xr.Dataset, mis
     """Say which channels are missing, and which are not used."""
     lost = [name for name, place in zip(wanted, order, strict=True) if place < 0]
     extra = sorted({str(name) for name in tensor["channel"].values} - set(wanted))
-    how = {"zero": "their counts are taken to be 0", "mean": "their counts are taken to be their means in training"}
+    how = {"zero": "counts taken to be 0", "mean": "counts taken to be their mean in training"}
     return [
-        *([f"{len(lost)} channels of the model are missing, {how[missing]}: {name_some(lost)}"] if lost else []),
-        *([f"{len(extra)} channels are not those of the model and are not used: {name_some(extra)}"] if extra else []),
+        *([f"missing, {how[missing]}: {count_channels(lost)}"] if lost else []),
+        *([f"not in the model, and not used: {count_channels(extra)}"] if extra else []),
     ]
+
+
+def count_channels(names: list[str]) -> str:
+    """Return how many channels there are, and the names of the first.
+
+    >>> count_channels(["1a"]), count_channels(["1a", "2b"])
+    ('1 channel (1a)', '2 channels (1a, 2b)')
+    """
+    return f"{len(names):,} channel{'s' if len(names) != 1 else ''} ({name_some(names)})"
 
 
 def name_some(names: list[str]) -> str:

@@ -19,7 +19,7 @@ from neurofs.decoders.forms import MEMORY, pack_decoder, unpack_decoder
 from neurofs.decoders.model import Model
 from neurofs.decoders.model_head import SCHEMA, Head, StoredArray, StoredDecoder
 from neurofs.decoders.state import REMEDY, Shelf, unfit
-from neurofs.ground.errors import InputError, UsageError, printable
+from neurofs.ground.errors import InputError, UsageError, printable, quoted
 from neurofs.ground.files import make_folder
 from neurofs.ground.threads import one_thread
 from neurofs.recordings.readers.sizes import Budget, count_bytes
@@ -37,14 +37,12 @@ def write_model(model: Model, folder: Path, overwrite: bool = False) -> Path:
     """Write a model folder under another name, and move it into place."""
     check_place(folder, overwrite)
     make_folder(folder.parent)
-    part = folder.parent / f".{folder.name}.{os.getpid()}.part"
+    part, old = (folder.parent / f".{folder.name}.{os.getpid()}.{kind}" for kind in ("part", "old"))
     try:
         shutil.rmtree(part, ignore_errors=True)
         (part / ARRAYS).mkdir(parents=True)
         _write_files(model, part)
-        if folder.exists():
-            shutil.rmtree(folder)
-        os.replace(part, folder)
+        _move(part, folder, old)
     except OSError as error:
         raise InputError(folder, "a folder that can be written", error.strerror, "Check space and rights.") from None
     finally:
@@ -52,14 +50,32 @@ def write_model(model: Model, folder: Path, overwrite: bool = False) -> Path:
     return folder
 
 
+def _move(part: Path, folder: Path, old: Path) -> None:
+    """Move a whole model to its place; the one that was there is kept until the other is."""
+    if folder.exists():
+        os.replace(folder, old)
+    try:
+        os.replace(part, folder)
+    except BaseException:
+        if old.exists():
+            os.replace(old, folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
 def check_place(folder: Path, overwrite: bool = False) -> None:
     """Refuse a place where something else is; a model only unless it is to be replaced."""
     if not (folder.exists() or folder.is_symlink()):
         return
+    if folder.resolve() in (Path.cwd(), Path(folder.anchor or "/")):
+        raise UsageError(f"{printable(folder)}: expected a folder for the model alone; choose another --out")
     if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
         return
     if not (folder / HEAD).is_file() or folder.is_symlink():
         raise UsageError(f"{printable(folder)}: something is there that is no model; choose another --out")
+    others = sorted(path.name for path in folder.iterdir() if path.name not in (HEAD, ARRAYS))
+    if others:
+        raise UsageError(f"{printable(folder)}: beside a model, {quoted(others[0])} is there; choose another --out")
     if not overwrite:
         raise UsageError(f"{printable(folder)}: a model is there; choose another --out, or say --overwrite")
 

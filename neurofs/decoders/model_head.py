@@ -61,6 +61,8 @@ class TrainingSession(HeadPart):
     sha256: Text = ""
     n_samples: int = Field(ge=0)
     n_trials: int = Field(ge=0)
+    start: Finite | None = Field(None, description="Time of the first and of the last sample, in seconds.")
+    stop: Finite | None = None
 
 
 class CrossValidation(HeadPart):

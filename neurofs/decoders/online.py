@@ -25,6 +25,7 @@ from neurofs.ground.threads import one_thread
 
 ROOM = 256  # bins that are kept beyond a window before the buffer is moved back to its beginning
 WARM_UP = 30
+RESTART = 10  # late bins in a row, each the next of the one before it: then their numbers have begun anew
 Estimate = tuple[np.ndarray | None, np.ndarray | None]
 
 
@@ -37,6 +38,7 @@ class Counted:
     missing: int = 0  # bins that never came before a later one did
     repeated: int = 0  # came twice in a row
     late: int = 0  # came after a later one
+    restarts: int = 0  # times that numbers began anew: after RESTART late ones in a row
     resets: int = 0  # windows begun anew, by a gap or another trial
 
 
@@ -75,6 +77,7 @@ class OnlineDecoder:
             self._steps = [decoder.start_online() for decoder in model.decoders]
         self.counted = Counted()
         self.bin = -1  # number of the newest bin
+        self._late, self._in_row = -1, 0
         self._trial: Any = None
         self.reset()
 
@@ -95,7 +98,7 @@ class OnlineDecoder:
 
     def feed(self, number: int, counts: Any, trial: Any = None) -> Estimate:
         """Take the counts of the bin of this number; see the module for bins that are missing, late or repeated."""
-        if self.bin >= 0 and number <= self.bin:
+        if self.bin >= 0 and number <= self.bin and not self._begins_anew(number):
             self.counted.repeated += number == self.bin
             self.counted.late += number < self.bin
             return None, None
@@ -107,11 +110,24 @@ class OnlineDecoder:
         self.bin, self._trial = number - 1, trial
         return self.step(counts)
 
+    def _begins_anew(self, number: int) -> bool:
+        """Whether so many late bins came one after the other that numbers have begun anew, and this is the next."""
+        self._in_row = self._in_row + 1 if number == self._late + 1 else 1
+        self._late = number
+        if self._in_row < RESTART:
+            return False
+        self.counted.restarts += 1
+        self.counted.resets += 1
+        self._in_row, self.bin = 0, number - 1
+        self.reset()
+        return True
+
     def step(self, counts: Any) -> Estimate:
         """Take the counts of the next bin, in the order of the model's channels; return estimate and deviation."""
+        counts = self._check(counts)
         self.bin += 1
         self.counted.bins += 1
-        self._append(np.asarray(counts, np.float32))
+        self._append(counts)
         if self._age <= self.n_before or (self.bin + self.first_lag) % self.every:
             return None, None
         start = (self._end - self.n_lags) * self.n_channels
@@ -123,10 +139,18 @@ class OnlineDecoder:
         self.counted.estimates += 1
         return found
 
-    def _append(self, counts: np.ndarray) -> None:
-        """Put a bin behind the others, after square root and smoothing; without room, move them back first."""
+    def _check(self, counts: Any) -> np.ndarray:
+        """Return counts as an array, or refuse what no bin holds, before anything of it is taken."""
+        counts = np.asarray(counts, np.float32)
         if counts.shape != (self.n_channels,):
             raise ValueError(f"counts must have one number per channel ({self.n_channels}); found {counts.shape}")
+        if not self.model.can_be_bin(counts):
+            least = "finite" if self.model.is_signal else "finite and at least 0"
+            raise ValueError(f"counts must be {least}; found {counts.min():g} to {counts.max():g}")
+        return counts
+
+    def _append(self, counts: np.ndarray) -> None:
+        """Put a bin behind the others, after square root and smoothing; without room, move them back first."""
         if self._end == len(self._buffer):
             kept = self.n_lags - 1
             self._buffer[:kept] = self._buffer[self._end - kept : self._end]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from neurofs.ground.errors import InputError
+from neurofs.ground.errors import InputError, UsageError, printable
 
 ADDRESS = re.compile(r"(https?|s3):/{1,2}(?=[^/])", re.IGNORECASE)
 """How addresses of files elsewhere begin; as a path, one of two slashes is gone."""
@@ -48,6 +48,16 @@ def prepare_place(file: Path | None) -> None:
     make_folder(file.parent)
     if file.is_dir():
         raise InputError(file, "the name of a file", "a folder", "Name a file in it.")
+
+
+def check_free(places: Iterable[Path], inputs: Iterable[Path], overwrite: bool = False) -> None:
+    """Refuse places of files to be written where an input is, always, or another file, unless `overwrite`."""
+    read = {path.resolve() for path in inputs}
+    for place in places:
+        if place.resolve() in read:
+            raise UsageError(f"{printable(place)}: is read, and would be replaced by the result; choose another --out")
+        if place.is_file() and not overwrite:
+            raise UsageError(f"{printable(place)}: a file is there; choose another --out, or say --overwrite")
 
 
 def write_atomically(path: Path, content: str | bytes) -> Path:

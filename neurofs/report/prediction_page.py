@@ -1,92 +1,117 @@
-"""A short page on what a model decoded: the score of each session, and a minute of each beside its target."""
+"""The page of `neurofs predict`: how well a model decoded each session, and a minute of each beside its target."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
-from html import escape
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
+from neurofs.comparison.other_day import SessionScore
+from neurofs.comparison.summary import Estimate
+from neurofs.comparison.wording import SCORE_NAMES, UNKNOWN, format_percent
+from neurofs.decoders.model_head import Head
 from neurofs.ground.errors import printable
+from neurofs.report.captions import Caption, count_of
+from neurofs.report.page import render_body, render_page, show_picture
+from neurofs.report.palette import BLUE, TRUE, Key
+from neurofs.report.pictures import Panel, Picture, Table
+from neurofs.report.svg import Styles
 
 SECONDS = 60.0
 MOST_OUTPUTS = 4
-STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}"
-    "table{border-collapse:collapse}td,th{padding:.2rem .8rem;border-bottom:1px solid #ccc;text-align:left}"
-    "img{max-width:100%}"
-)
+TEMPLATE = """
+{% import "parts.html" as parts with context %}
+<h1>{{ title | shown_long }}</h1>
+{% for line in about %}<p class="about">{{ line | shown_long }}</p>{% endfor %}
+<section id="scores" aria-labelledby="scores-title"><h2 id="scores-title">How well</h2>
+{{ parts.table(table, id="scores-table") }}</section>
+{% for day in days %}
+<section id="{{ day.id }}" aria-labelledby="{{ day.id }}-title"><h2 id="{{ day.id }}-title">{{ day.name | shown }}</h2>
+{% for note in day.notes %}<p class="note">{{ note | shown_long }}.</p>{% endfor %}
+{% if day.picture %}{{ parts.picture(day.picture) }}{% endif %}</section>
+{% endfor %}
+"""
 
 
-def render_page(
-    title: str, lines: Sequence[str], table: Sequence[Sequence[str]], days: Sequence[tuple[str, xr.Dataset]]
-) -> str:
-    """Return one HTML file: sentences, a table whose first row are heads, and a figure per session."""
-    head, *rows = table
-    parts = [
-        f"<title>{_safe(title)}</title><style>{STYLE}</style><h1>{_safe(title)}</h1>",
-        *(f"<p>{_safe(line)}</p>" for line in lines),
-        f"<table><tr>{''.join(f'<th>{_safe(cell)}</th>' for cell in head)}</tr>",
-        *(f"<tr>{''.join(f'<td>{_safe(cell)}</td>' for cell in row)}</tr>" for row in rows),
-        "</table>",
-        *(_show(name, found) for name, found in days),
-    ]
-    return f'<!doctype html><html lang="en"><meta charset="utf-8">{"".join(parts)}</html>\n'
+@dataclass(frozen=True)
+class Day:
+    """A session that was decoded, or could not be."""
+
+    name: str
+    n_samples: int
+    score: SessionScore | None
+    notes: Sequence[str]
+    found: xr.Dataset | None
 
 
-def _safe(text: object) -> str:
-    return escape(printable(text, 600))
+def render_predicted(head: Head, training: Sequence[str], days: Sequence[Day]) -> str:
+    """Return the page as one HTML document; `training` are sentences on how good the model was where it was fitted."""
+    styles, title = Styles(), f"{count_of(len(days), 'session')} decoded by {printable(head.label)}"
+    fitted = f"Fitted to {', '.join(printable(one.name) for one in head.sessions)}; "
+    about = [fitted + f"decodes {', '.join(printable(one.name) for one in head.outputs)}."]
+    shown = []
+    for i, day in enumerate(days):
+        picture = None if day.found is None else show_picture(draw_day(day.found, f"day{i}"), styles)
+        notes = [(note if day.found is None else f"{note[:1].upper()}{note[1:]}").rstrip(".") for note in day.notes]
+        shown.append({"id": f"day{i}", "name": day.name, "notes": notes, "picture": picture})
+    about += [f"{line[:1].upper()}{line[1:]}." for line in training]
+    body = render_body(TEMPLATE, title=title, about=about, table=tabulate_days(head, days), days=shown)
+    contents = [("scores", "How well"), *((one["id"], printable(one["name"])) for one in shown)]
+    return render_page(title, body, styles, contents)
 
 
-def _show(name: str, found: xr.Dataset) -> str:
-    """Return a heading and the figure of one session."""
-    about = f"Decoded (line, with 95 % interval) and true (gray) target of the first {SECONDS:.0f} s of {name}"
-    return f"<h2>{_safe(name)}</h2><figure>{_draw(found, about)}<figcaption>{_safe(about)}.</figcaption></figure>"
+def tabulate_days(head: Head, days: Sequence[Day]) -> Table:
+    """Return the scores of all sessions, and the share of the target that intervals hold."""
+    names = [printable(output.name) for output in head.outputs]
+    rows = []
+    for day in days:
+        scores = {} if day.score is None else {one.output: one for one in day.score.outputs}
+        estimates = [scores[o.name].score if o.name in scores else Estimate(mean=None) for o in head.outputs]
+        held = [format_percent(one.coverage) for one in scores.values() if one.coverage is not None]
+        rows.append((printable(day.name), day.n_samples, *estimates, ", ".join(held) or UNKNOWN))
+    kind = SCORE_NAMES["accuracy" if head.classes else "r2"]
+    caption = f"{kind} of each output, with its 95 % interval, and how often 95 % intervals hold the target"
+    return Table(caption, ("session", "samples", *names, "intervals hold"), rows, 3)
 
 
-def _draw(found: xr.Dataset, about: str) -> str:
-    """Return one panel per output, as SVG that needs nothing else."""
-    from matplotlib.figure import Figure
-
+def draw_day(found: xr.Dataset, name: str) -> Picture:
+    """Return the first minute of a session: one panel per output."""
     time = found["time"].values
     part = found.isel(time=time < time[0] + SECONDS)
-    n = min(MOST_OUTPUTS, part.sizes["output"])
-    figure = Figure(figsize=(9, 1 + 1.7 * n), layout="constrained")
-    axes = np.ravel(figure.subplots(n, 1, sharex=True))
-    seconds = _with_gaps(part["time"].values, part["time"].values, found.attrs["bin_width"])
-    for o, ax in enumerate(axes):
-        _draw_output(ax, part.isel(output=o), seconds, found.attrs["bin_width"])
-    axes[-1].set_xlabel("time (s)")
-    content = io.StringIO()
-    figure.savefig(content, format="svg", metadata={"Date": None, "Title": printable(about, 200)})
-    text = content.getvalue()
-    return text[text.index("<svg") :]
+    outputs, n = [str(output) for output in found["output"].values], min(MOST_OUTPUTS, found.sizes["output"])
+    span = f"{time[0]:.0f} to {part['time'].values[-1]:.0f} s"
+    panels = [
+        Panel(
+            output,
+            f"{printable(output)}, decoded{' and true' if 'target' in found else ''}, {span}",
+            partial(_plot_output, part=part.isel(output=o)),
+            (9.4, 1.9),
+        )
+        for o, output in enumerate(outputs[:n])
+    ]
+    band = "Band: 95 % interval. " if "low" in found and np.isfinite(found["low"].values).any() else ""
+    rest = f"The first {n} of {len(outputs)} outputs. " if n < len(outputs) else ""
+    true = [Key("true", TRUE, "", "-")] if "target" in found else []
+    caption = Caption(f"Its first {SECONDS:.0f} s", f"{band}{rest}Gaps: bins without a whole window.")
+    return Picture(name, caption, panels, [*true, Key("decoded", BLUE, "", "-")])
 
 
-def _draw_output(ax: Any, part: xr.Dataset, seconds: np.ndarray, width: float) -> None:
-    columns = {
-        name: _with_gaps(part[name].values, part["time"].values, width)
-        for name in ("predicted", "low", "high", "target")
-        if name in part
-    }
-    if "low" in columns:
-        ax.fill_between(seconds, columns["low"], columns["high"], color="#0072b2", alpha=0.2, lw=0)
-    if "target" in columns:
-        ax.plot(seconds, columns["target"], color="#777", lw=1.5)
-    ax.plot(seconds, columns["predicted"], color="#0072b2", lw=1.2)
-    unit = str(part["unit"].values)
-    label = printable(str(part["output"].values), 40) + (f" ({printable(unit, 12)})" if unit else "")
-    ax.set_ylabel(label.replace("$", r"\$"))
-
-
-def _with_gaps(values: np.ndarray, time: np.ndarray, width: float) -> np.ndarray:
-    """Return values with NaN where bins are missing, so that no line is drawn across.
-
-    >>> _with_gaps(np.array([1.0, 2, 5]), np.array([0.0, 0.1, 0.5]), 0.1)
-    array([ 1.,  2., nan,  5.])
-    """
-    cuts = np.flatnonzero(np.diff(time) > 1.5 * width) + 1
-    return np.insert(values.astype(np.float64), cuts, np.nan)
+def _plot_output(axes: Any, part: xr.Dataset) -> None:
+    time, width, classes = part["time"].values, part.attrs["bin_width"], part.attrs.get("classes")
+    usual = np.median(np.diff(time)) if len(time) > 1 else width  # a model may not decode every bin
+    step: Any = {"drawstyle": "steps-mid"} if classes else {}
+    for piece in np.split(np.arange(len(time)), np.flatnonzero(np.diff(time) > 1.5 * usual) + 1):
+        rows = part.isel(time=piece)
+        if "low" in part:
+            axes.fill_between(time[piece], rows["low"], rows["high"], color=BLUE, alpha=0.18, lw=0)
+        if "target" in part:
+            axes.plot(time[piece], rows["target"], color=TRUE, lw=2.4, **step)
+        axes.plot(time[piece], rows["predicted"], color=BLUE, lw=1.2, **step)
+    axes.set(xlabel="time (s)", ylabel=printable(str(part["unit"].values)) or ("class" if classes else "value"))
+    axes.margins(x=0.01)
+    if classes:
+        axes.set_yticks(range(len(classes)), [printable(name)[:12] for name in classes])

@@ -91,8 +91,7 @@ def fit(
         results = _run_folds(problem, list_fold_tasks(problem, methods), executor or Serial(), progress)
         validated = validate(problem, results, methods, tensor.attrs["bin_width"])
     method = methods[0] if validated is None else validated.scores.method
-    counted = [(r, int(t["valid"].sum())) for r, t in zip(parts, tensors, strict=True)]
-    return _finish(problem, tensor, counted, settled, method, validated)
+    return _finish(problem, tensor, list(zip(parts, tensors, strict=True)), settled, method, validated)
 
 
 def load_sessions(options: Sequence[RunOptions], tell: Callable[[str], None]) -> list[Recording]:
@@ -121,11 +120,10 @@ def fit_run(folder: str | Path, method: str | None = None) -> Model:
             f"{printable(folder)}: {printable(comparison.config.file)} has changed since the run; decode it again"
         )
     validated = take_validated(comparison.summary, comparison.predictions, method)
-    n = len(prepared.problem.samples)
     return _finish(
         prepared.problem,
         prepared.tensor,
-        [(prepared.recording, n)],
+        [(prepared.recording, prepared.tensor)],
         prepared.options,
         validated.scores.method,
         validated,
@@ -135,7 +133,7 @@ def fit_run(folder: str | Path, method: str | None = None) -> Model:
 def _finish(
     problem: Problem,
     tensor: xr.Dataset,
-    sessions: list[tuple[Recording, int]],
+    sessions: list[tuple[Recording, xr.Dataset]],
     options: RunOptions,
     method: str,
     validated: Validated | None,

@@ -16,12 +16,14 @@ from neurofs.comparison.wording import SCORE_NAMES, format_estimate, format_perc
 from neurofs.decoders.model import Missing, Model
 from neurofs.ground.csv_tables import render_csv
 from neurofs.ground.errors import NeurofsError, UsageError, printable
-from neurofs.ground.files import make_folder, prepare_place, write_atomically
+from neurofs.ground.files import check_free, make_folder, prepare_place, write_atomically
 from neurofs.ground.netcdf import to_netcdf
 from neurofs.recordings.recording import Recording, Series
 from neurofs.recordings.writers import write_series
 
 SUFFIXES = {"csv": ".csv", "netcdf": ".nc", "nwb": ".nwb"}
+OTHER_SUFFIXES = {".txt", ".tsv", ".json", ".npz", ".npy", ".mat", ".h5", ".hdf5", ".html", ".xlsx"}
+PAGE = "report.html"
 
 
 @dataclass(frozen=True)
@@ -46,19 +48,45 @@ class Prediction:
         return plain
 
 
-def list_places(out: Path | None, formats: Sequence[str], names: Sequence[str]) -> list[list[Path]]:
-    """Return the files to write for each session: the one that is named, or one of each format in a folder."""
+def list_places(
+    out: Path | None, formats: Sequence[str], sessions: Sequence[Path], overwrite: bool = False
+) -> list[list[Path]]:
+    """Return the files to write for each session: the one that is named, or one of each format in a folder.
+
+    None of them is a file that is there, unless it is to be replaced, and never one that is read.
+    """
     if out is None:
-        return [[] for _ in names]
-    if out.suffix in SUFFIXES.values():
-        if len(names) > 1 or formats:
+        return [[] for _ in sessions]
+    if out.suffix.lower() in OTHER_SUFFIXES and not out.is_dir():
+        raise UsageError(f"{printable(out)}: expected a .csv, .nc or .nwb file, or a folder; found {out.suffix}")
+    if out.suffix.lower() in SUFFIXES.values():
+        if len(sessions) > 1 or formats:
             raise UsageError(f"{printable(out)}: names one file; name a folder for several sessions or formats")
+        check_free([out], sessions, overwrite)
         prepare_place(out)
         return [[out]]
+    names = name_sessions([session.stem for session in sessions])
+    places = [[out / f"{name}{SUFFIXES[kind]}" for kind in formats or ("csv",)] for name in names]
+    check_free([out / PAGE, *(path for files in places for path in files)], sessions, overwrite)
     make_folder(out)
-    safe = ["".join(c if c.isalnum() or c in "-_." else "-" for c in name) or "session" for name in names]
-    unique = [name if safe.count(name) == 1 else f"{name}-{i + 1}" for i, name in enumerate(safe)]
-    return [[out / f"{name}{SUFFIXES[kind]}" for kind in formats or ("csv",)] for name in unique]
+    return places
+
+
+def name_sessions(names: Sequence[str]) -> list[str]:
+    """Return different names for the files of sessions, without what no file's name should have.
+
+    >>> name_sessions(["day 1", "b", "b", "b-2"])
+    ['day-1', 'b', 'b-2', 'b-2-2']
+    """
+    found: list[str] = []
+    for name in names:
+        safe = unique = "".join(c if c.isalnum() or c in "-_." else "-" for c in name) or "session"
+        number = 1
+        while unique in found:
+            number += 1
+            unique = f"{safe}-{number}"
+        found.append(unique)
+    return found
 
 
 def predict_sessions(
@@ -82,22 +110,34 @@ def _predict_one(
     found = model.predict(recording, missing=missing, adapt=adapt)
     if not found.sizes["time"]:
         raise UsageError(f"{printable(recording.name)}: no bin has a whole window of {model.head.binning.n_lags} lags")
-    truth = find_truth(model, recording, found)
+    truth, reason = find_truth(model, recording, found)
     if truth is not None:
         found["target"] = (("time", "output"), truth)
+    else:
+        found.attrs["notes"] = [*found.attrs["notes"], f"not scored: {reason}"]
     for path in files:
-        WRITERS[path.suffix](found, path)
+        WRITERS[path.suffix.lower()](found, path)
     score = score_session(model, recording, found)
-    hashes = {session.sha256 for session in model.head.sessions if session.sha256}
-    if score is not None and recording.source_hash in hashes:
-        found.attrs["notes"] = [*found.attrs["notes"], "the model was fitted to this file, or to a part of it"]
+    if score is not None:
+        found.attrs["notes"] = [*found.attrs["notes"], *_note_training(model, recording, found)]
     notes = list(found.attrs["notes"])
     return Prediction(recording.name, found.sizes["time"], list(files), score, notes, found=found)
 
 
+def _note_training(model: Model, recording: Recording, found: xr.Dataset) -> Iterable[str]:
+    """Say whether the model was fitted to the file of a session, and to its times."""
+    low, high = found["time"].values[[0, -1]]
+    for one in model.head.sessions:
+        if not one.sha256 or one.sha256 != recording.source_hash or one.start is None or one.stop is None:
+            continue
+        span = f"the model was fitted to this file, {one.start:.1f} to {one.stop:.1f} s"
+        apart = high < one.start or one.stop < low
+        yield f"{span}, and not to what is decoded" if apart else f"{span}: scores of what it has seen tell nothing"
+
+
 def tabulate(found: xr.Dataset) -> pd.DataFrame:
     """Return predictions as a table: time, trial, and for each output estimate, ends of the interval, target."""
-    columns: dict[str, Any] = {"time": found["time"].values, "trial": found["trial"].values}
+    columns: dict[str, Any] = {"time": found["time"].values.round(9), "trial": found["trial"].values}
     classes = found.attrs.get("classes")
     for o, output in enumerate(found["output"].values):
         for name in ("predicted", "low", "high", "target"):
@@ -105,7 +145,19 @@ def tabulate(found: xr.Dataset) -> pd.DataFrame:
                 values = found[name].values[:, o]
                 label = str(output) if name == "predicted" else f"{output} {name}"
                 columns[printable(label)] = _name_classes(values, classes) if classes else values
-    return pd.DataFrame(columns)
+    return pd.DataFrame(columns | _find_angles(found))
+
+
+def _find_angles(found: xr.Dataset) -> dict[str, np.ndarray]:
+    """Return the angle, in degrees, of each pair of outputs that are its cosine and its sine."""
+    places = {str(output): o for o, output in enumerate(found["output"].values)}
+    angles = {}
+    for output, o in places.items():
+        name = output.removeprefix("cos(").removesuffix(")")
+        if output == f"cos({name})" and f"sin({name})" in places:
+            values = found["predicted"].values
+            angles[f"{printable(name)} (deg)"] = np.rad2deg(np.arctan2(values[:, places[f"sin({name})"]], values[:, o]))
+    return angles
 
 
 def _name_classes(values: np.ndarray, classes: list[str]) -> list[str]:
@@ -146,28 +198,30 @@ def render_predictions(found: Sequence[Prediction], model: Model) -> str:
     head = model.head
     kind = SCORE_NAMES["accuracy" if head.classes else "r2"]
     lines = [f"{head.label}, fitted to {', '.join(printable(s.name) for s in head.sessions)}: {kind} (95 % interval)"]
-    if head.cross_validation is not None:
-        own = [format_estimate(_own_score(output)) for output in head.outputs]
-        lines.append("  in training, cross-validated: " + ", ".join(own))
+    lines += [f"  {line}" for line in describe_training(model)]
     width = max((len(printable(one.session)) for one in found), default=0)
     for one in found:
         lines += [f"  {printable(one.session):{width}}  {_tell(one)}", *(f"    {note}" for note in one.notes)]
     return "\n".join(lines)
 
 
+def describe_training(model: Model) -> list[str]:
+    """Return how good the model was where it was fitted, in one line if that is known."""
+    head = model.head
+    if head.cross_validation is None:
+        return []
+    kind = SCORE_NAMES["accuracy" if head.classes else "r2"]
+    own = [f"{printable(output.name)} {format_estimate(_own_score(output))}" for output in head.outputs]
+    return [f"in training, cross-validated {kind}: {', '.join(own)}"]
+
+
 def write_page(found: Sequence[Prediction], model: Model, path: Path) -> Path:
     """Write a short page with the scores and a minute of each session."""
-    from neurofs.report.prediction_page import render_page  # loads what draws
+    from neurofs.report.prediction_page import Day, render_predicted  # loads what draws
 
-    names = [output.name for output in model.head.outputs]
-    rows = [["session", "samples", *names, "notes"]]
-    for one in found:
-        scores = {} if one.score is None else {s.output: format_estimate(s.score) for s in one.score.outputs}
-        notes = one.error or "; ".join(one.notes)
-        rows.append([one.session, f"{one.n_samples:,}", *(scores.get(name, "") for name in names), notes])
-    lines = [line.strip() for line in render_predictions([], model).splitlines()]
-    days = [(one.session, one.found) for one in found if one.found is not None]
-    return write_atomically(path, render_page("Decoded sessions", lines, rows, days))
+    days = [Day(one.session, one.n_samples, one.score, [one.error] if one.error else one.notes, one.found)
+            for one in found]  # fmt: skip
+    return write_atomically(path, render_predicted(model.head, describe_training(model), days))
 
 
 def _own_score(output: Any) -> Any:
@@ -180,7 +234,7 @@ def _tell(one: Prediction) -> str:
     if one.error:
         return f"failed: {printable(one.error, 600)}"
     if one.score is None:
-        return f"{one.n_samples:,} samples decoded; the target is not in this session"
+        return f"{one.n_samples:,} samples decoded"
     parts = [
         f"{printable(score.output)} {format_estimate(score.score)}"
         + (f", intervals hold {format_percent(score.coverage)}" if score.coverage is not None else "")

@@ -12,9 +12,9 @@ from typing import IO, Any
 import numpy as np
 
 from neurofs.decoders.online import Latencies, OnlineDecoder
-from neurofs.ground.errors import NeurofsError
+from neurofs.ground.errors import InputError, NeurofsError, UsageError
 from neurofs.ground.threads import one_thread
-from neurofs.running.streams import Bin
+from neurofs.running.streams import Bin, SilentStream
 
 Emit = Callable[[int, np.ndarray, np.ndarray], None]
 
@@ -45,6 +45,7 @@ class StreamSummary:
         parts = [f"{n['bins']:,} bins", f"{n['estimates']:,} estimates"]
         parts += [f"{n[key]:,} {key}" for key in ("missing", "repeated", "late") if n[key]]
         parts += [f"{n['resets']:,} windows begun anew"] if n["resets"] else []
+        parts += [f"numbers of bins began anew {n['restarts']:,} times"] if n["restarts"] else []
         lines = [f"{self.ended}: {', '.join(parts)}"]
         if self.share is not None:
             times = [f"{value:.3g}" for value in self.latency.values()]
@@ -58,7 +59,8 @@ class StreamSummary:
 def decode_stream(decoder: OnlineDecoder, bins: Iterable[Bin], emit: Emit) -> StreamSummary:
     """Decode bins until they end, the reader of estimates goes away, or somebody interrupts."""
     decoder.warm_up()
-    times, ended, failure = Latencies(), "the stream ended", None
+    times, ended = Latencies(), "the stream ended"
+    failure: NeurofsError | None = None
     with one_thread():
         try:
             for number, counts, trial in bins:
@@ -67,29 +69,36 @@ def decode_stream(decoder: OnlineDecoder, bins: Iterable[Bin], emit: Emit) -> St
                 if estimate is None or deviation is None:
                     continue
                 times.add(time.perf_counter_ns() - started)
+                if not np.isfinite(estimate).all():
+                    raise UsageError("the model cannot decode: its estimates are not finite; fit it again")
                 emit(decoder.target_bin, estimate, deviation)
         except BrokenPipeError:
             ended = "the reader of estimates went away"
+        except OSError as error:
+            ended = "estimates cannot be written further"
+            failure = InputError("estimates", "a place that takes them", error.strerror, "Check space and rights.")
         except KeyboardInterrupt:
             ended = "interrupted"
+        except SilentStream as silent:
+            ended = str(silent)
         except NeurofsError as error:
             ended, failure = "the stream cannot be read further", error
     width = 1000 * decoder.model.head.binning.bin_width
     return StreamSummary(ended, vars(decoder.counted), times.summarize(), width, failure)
 
 
-def emit_lines(stream: IO[str], names: list[str], classes: list[str], width: float) -> Emit:
-    """Return what writes estimates as JSON lines, each at once."""
+def emit_lines(stream: IO[bytes], names: list[str], classes: list[str], width: float, origin: float = 0.0) -> Emit:
+    """Return what writes estimates as JSON lines, each at once; bin 0 begins at `origin`."""
 
     def emit(number: int, estimate: np.ndarray, deviation: np.ndarray) -> None:
-        record: dict[str, Any] = {"bin": number, "time": round(number * width, 9)}
+        record: dict[str, Any] = {"bin": number, "time": round(origin + number * width, 9)}
         if classes:
             record["class"] = classes[int(estimate[0])]
         else:
             record["estimate"] = dict(zip(names, estimate.tolist(), strict=True))
             if np.isfinite(deviation).all():
                 record["sd"] = dict(zip(names, deviation.tolist(), strict=True))
-        stream.write(json.dumps(record) + "\n")
+        stream.write((json.dumps(record) + "\n").encode())
         stream.flush()
 
     return emit

@@ -17,17 +17,28 @@ import math
 import struct
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from neurofs.decoders.model import Missing, Model, match_channels
+from neurofs.decoders.model import Missing, Model, describe_match, match_channels
 from neurofs.features.tensor import build_tensor
 from neurofs.ground.errors import InputError, UsageError, quoted
 from neurofs.recordings.recording import Recording
 
-MAX_LINE = 10_000_000
+MAX_LINE = 10_000_000  # bytes
+MOST_SILENT = 100_000  # bins between two events
+SILENT_S = 10.0  # seconds after which a stream that sends nothing has ended
+
 REMEDY = "See neurofs stream --help for the form of lines."
+
+
+class SilentStream(Exception):
+    """A stream that is still there, but has sent nothing for so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"the stream was silent for {seconds:g} s")
 
 
 class Bin(NamedTuple):
@@ -41,18 +52,20 @@ class Bin(NamedTuple):
 # Text
 
 
-def read_lines(lines: Iterable[str], model: Model) -> Iterator[Bin]:
-    """Yield the bins of JSON lines."""
+def read_lines(stream: IO[bytes], model: Model) -> Iterator[Bin]:
+    """Yield the bins of JSON lines, as soon as each line is there."""
     gather = _Gather(model)
-    for n, line in enumerate(lines, start=1):
+    for n, line in enumerate(iter(lambda: stream.readline(MAX_LINE), b""), start=1):
         if not line.strip():
             continue
+        if len(line) == MAX_LINE:
+            raise InputError(f"line {n}", f"a line shorter than {MAX_LINE:,} bytes", "a longer one", REMEDY)
         try:
-            record = json.loads(line) if len(line) <= MAX_LINE else None
+            record = json.loads(line.decode("utf-8"))
         except (ValueError, RecursionError) as error:
             raise InputError(f"line {n}", "one JSON object", error, REMEDY) from None
         if not isinstance(record, dict):
-            raise InputError(f"line {n}", "one JSON object", quoted(line[:60]), REMEDY)
+            raise InputError(f"line {n}", "one JSON object", quoted(line[:60].decode(errors="replace")), REMEDY)
         yield from gather.take(record, f"line {n}")
 
 
@@ -60,6 +73,7 @@ class _Gather:
     """Makes bins of records; spikes that come one by one are counted until their bin is over."""
 
     def __init__(self, model: Model) -> None:
+        self.model = model
         self.places = {name: place for place, name in enumerate(model.channels)}
         self.width = model.head.binning.bin_width
         self.number: int | None = None
@@ -76,6 +90,7 @@ class _Gather:
             counts = np.zeros(len(self.places), np.float32)
             for name, value in record["spikes"].items():
                 counts[self._find(name, where)] = _number(value, where)
+            check_bin(counts, self.model, where)
             yield Bin(_whole(record, "bin", where), counts, _whole(record, "trial", where))
         else:
             raise InputError(where, "counts, spikes or time", ", ".join(map(str, record)) or "nothing", REMEDY)
@@ -83,10 +98,15 @@ class _Gather:
     def _take_event(self, record: dict[str, Any], where: str) -> Iterator[Bin]:
         """Count a spike, and yield the bins that are over."""
         number = math.floor(_number(record["time"], where) / self.width + 1e-9)
+        if number < 0:
+            raise InputError(where, "times from 0 s on", record["time"], REMEDY)
         if self.number is None:
             self.number = number
         if number < self.number:
             raise InputError(where, "events in the order of time", f"{record['time']} after a later one", "Sort them.")
+        if number - self.number > MOST_SILENT:
+            most = f"at most {MOST_SILENT * self.width:,.0f} s between events"
+            raise InputError(where, most, record["time"], "Give times in seconds, or also while nothing happens.")
         while self.number < number:
             yield Bin(self.number, self.counts)
             self.number, self.counts = self.number + 1, np.zeros(len(self.places), np.float32)
@@ -102,7 +122,16 @@ class _Gather:
         if not isinstance(values, list) or len(values) != len(self.places):
             found = f"{len(values)}" if isinstance(values, list) else type(values).__name__
             raise InputError(where, f"{len(self.places)} counts, one per channel", found, REMEDY)
-        return np.array([_number(value, where) for value in values], np.float32)
+        counts = np.array([_number(value, where) for value in values], np.float32)
+        check_bin(counts, self.model, where)
+        return counts
+
+
+def check_bin(counts: np.ndarray, model: Model, where: str) -> None:
+    """Refuse numbers that no bin holds."""
+    if not model.can_be_bin(counts):
+        least = "finite numbers" if model.is_signal else "finite counts of at least 0"
+        raise InputError(where, least, " to ".join(f"{end:g}" for end in (counts.min(), counts.max())), REMEDY)
 
 
 def _number(value: Any, where: str) -> float:
@@ -134,8 +163,9 @@ def read_records(stream: IO[bytes], model: Model) -> Iterator[Bin]:
             raise InputError(f"record {n}", f"{size} bytes", f"{len(content)} at the end", "Write whole records.")
         number, trial = struct.unpack_from("<qq", content)
         counts = np.frombuffer(content, "<f4", offset=16)
-        if number < 0 or not np.isfinite(counts).all():
-            raise InputError(f"record {n}", "a bin from 0 on, and finite counts", f"bin {number}", "Check the layout.")
+        if number < 0:
+            raise InputError(f"record {n}", "a bin from 0 on", f"bin {number}", "Check the layout.")
+        check_bin(counts, model, f"record {n}")
         yield Bin(number, counts, None if trial < 0 else trial)
 
 
@@ -150,47 +180,93 @@ def _read_exactly(stream: IO[bytes], size: int) -> bytes:
 # Sessions
 
 
-def replay_session(
-    recording: Recording, model: Model, missing: Missing = "refuse", speed: float = 0.0
-) -> Iterator[Bin]:
-    """Yield the observed bins of a session, `speed` times as fast as they were recorded, 0 for as fast as possible."""
+@dataclass(frozen=True)
+class Replay:
+    """The observed bins of a session, the time at which bin 0 begins, and what should be known of its channels."""
+
+    bins: Iterator[Bin]
+    origin: float
+    notes: list[str]
+
+
+def open_replay(recording: Recording, model: Model, missing: Missing = "refuse", speed: float = 0.0) -> Replay:
+    """Return the bins of a session, which come `speed` times as fast as they were recorded, 0 for without a pause."""
     width = model.head.binning.bin_width
     model.check_numbers(recording)
     tensor = build_tensor(recording, None, bin_width=width, n_lags=1)
     names = [str(name) for name in tensor["channel"].values]
     order = match_channels(model.channels, names, recording.name, missing)
     counts, trial = model.take_channels(tensor["counts"].values, order, missing), tensor["trial"].values
+    rows = np.flatnonzero(tensor["valid"].values)
+    bins = (Bin(int(row), counts[row], None if trial[row] < 0 else int(trial[row])) for row in rows)
+    notes = describe_match(model.channels, order, tensor, missing)
+    paced = _pace(bins, width / speed if speed > 0 else 0.0, int(rows[0]) if len(rows) else 0)
+    return Replay(paced, float(tensor["time"].values[0]), notes)
+
+
+def _pace(bins: Iterable[Bin], seconds: float, first: int) -> Iterator[Bin]:
+    """Yield each bin when it is over, if every bin lasts so many seconds."""
     started = time.perf_counter()
-    for at, row in enumerate(np.flatnonzero(tensor["valid"].values)):
-        if speed > 0:
-            time.sleep(max(0.0, started + (at + 1) * width / speed - time.perf_counter()))
-        yield Bin(int(row), counts[row], None if trial[row] < 0 else int(trial[row]))
+    for one in bins:
+        if seconds > 0 and one.number is not None:
+            time.sleep(max(0.0, started + (one.number - first + 1) * seconds - time.perf_counter()))
+        yield one
 
 
 # Lab Streaming Layer
 
 
-def read_layer(name: str, model: Model, timeout: float = 10.0) -> Iterator[Bin]:
+def read_layer(name: str, model: Model, timeout: float = SILENT_S) -> Iterator[Bin]:
     """Yield the samples of a stream of the Lab Streaming Layer, each one bin, until it is silent or lost."""
     lsl = _import_layer()
     found = lsl.resolve_byprop("name", name, minimum=1, timeout=timeout)
     if not found:
         raise UsageError(f"no stream named {quoted(name)} on this network within {timeout:g} s; is its outlet open?")
-    info, n_channels, width = found[0], len(model.channels), model.head.binning.bin_width
+    info, n_channels = found[0], len(model.channels)
     if info.channel_count() != n_channels:
         raise UsageError(
             f"stream {quoted(name)}: expected the {n_channels} channels of the model; found {info.channel_count()}"
         )
-    inlet, first = lsl.StreamInlet(info, recover=False), None
+    inlet, clock = lsl.StreamInlet(info, recover=False), BinClock(model.head.binning.bin_width)
     while True:
         try:
             values, stamp = inlet.pull_sample(timeout=timeout)
         except lsl.util.LostError:
             return
         if values is None:
-            return
-        first = stamp if first is None else first
-        yield Bin(max(0, round((stamp - first) / width)), np.asarray(values, np.float32))
+            raise SilentStream(timeout)
+        number, counts = clock.number(stamp), np.asarray(values, np.float32)
+        if np.isfinite(counts).all():  # else it was lost on its way, and counts as missing
+            check_bin(counts, model, f"stream {quoted(name)}: bin {number}")
+            yield Bin(number, counts)
+
+
+class BinClock:
+    """Numbers of bins from the times at which they came, which jitter, and whose clock may go slow or fast.
+
+    Each bin is expected one width after the one before it. By whole widths that it comes later, bins are missing; by
+    what is left, the expectation moves a little.
+
+    >>> clock = BinClock(0.1)
+    >>> [clock.number(time) for time in (7.0, 7.11, 7.19, 7.3, 7.62)]
+    [0, 1, 2, 3, 6]
+    """
+
+    PULL = 0.05
+
+    def __init__(self, width: float) -> None:
+        self.width, self.last, self.due = width, -1, math.nan
+
+    def number(self, time: float) -> int:
+        """Return the number of the bin that came at this time."""
+        if math.isnan(self.due):
+            self.due = time
+        missing = round((time - self.due) / self.width)
+        number = max(0, self.last + 1 + missing)
+        late = time - self.due - missing * self.width
+        if missing >= 0:  # else it came twice, or too late
+            self.last, self.due = number, time + self.width - (1 - self.PULL) * late
+        return number
 
 
 def open_layer(name: str, model: Model) -> Callable[[np.ndarray], None]:

@@ -9,6 +9,7 @@ import pytest
 from batches import start
 from click.testing import CliRunner
 
+import neurofs
 from neurofs.commands.main import main
 from neurofs.ground.config import LoadOptions
 from neurofs.recordings.demo import demo_path
@@ -106,6 +107,17 @@ def test_simulate_writes_a_session_that_inspect_reads(tmp_path):
     out = tmp_path / "day.nwb"
     assert run("simulate", out, "--n-trials", 5, "--seed", 3).exit_code == 0
     assert json.loads(run("inspect", out, "--json").stdout)["trials"]["n"] == 5
+
+
+def test_simulate_writes_days_of_one_array(tmp_path):
+    found = run("simulate", tmp_path / "day.nwb", "--days", 3, "--n-trials", 3, "--n-electrodes", 2, "--json")
+    days = [neurofs.load(record["file"]) for record in json.loads(found.stdout)["days"]]
+    assert [day.name for day in days] == ["day1", "day2", "day3"]
+    assert all(list(day.channels["name"]) == list(days[0].channels["name"]) for day in days)
+    assert (
+        "--noise has a meaning only without --days"
+        in run("simulate", tmp_path / "day.nwb", "--days", 2, "--noise").stderr
+    )
 
 
 @pytest.mark.slow

@@ -121,4 +121,4 @@ def test_adaptation_helps_a_drifting_day_and_takes_missing_channels():
     names = second.channels["name"].tolist()
     fewer = choose_part(second, neurofs.pipeline.LoadOptions(channels=names[2:]))
     found = model.predict(fewer, adapt=True)
-    assert any("are not used, lost or changed" in note for note in found.attrs["notes"])
+    assert any("not used, since lost or changed" in note for note in found.attrs["notes"])

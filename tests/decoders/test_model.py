@@ -1,6 +1,7 @@
 """Models: what is read is what was saved, byte for byte, in another process; and it predicts as the comparison did."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -105,6 +106,20 @@ def test_every_decoder_predicts_what_decode_wrote_for_a_fold(days, target, other
         assert seen & {name_alone(name), f"corrcoef + {name}", "corrcoef" if name == "knn" else name}, name
 
 
+@pytest.mark.parametrize("name", ["ridge", "kalman"])
+def test_a_model_of_the_first_trials_predicts_what_compare_wrote_for_the_last_fold(name):
+    day = simulate_session(18, n_electrodes=2, random_state=1)
+    options = {"n_lags": 3, "n_splits": 3}
+    written = neurofs.compare(day, target="hand_velocity", selectors="corrcoef", decoders=name, **options).predictions
+    place = [str(method) for method in written["method"].values].index(name)
+    written = written.isel(method=place, repeat=0, time=written["trial"].values >= 12)
+    first = choose_part(day, RunOptions(to_time=float(day.trials["start"].iloc[12])))
+    found = neurofs.fit(first, "hand_velocity", decoder=name, cross_validate=False, n_lags=3).predict(day)
+    found = found.isel(time=found["trial"].values >= 12)
+    np.testing.assert_array_equal(found["time"], written["time"])
+    assert np.array_equal(found["predicted"].values.astype(np.float32).T, written["predicted"].values)
+
+
 @pytest.mark.slow
 def test_a_run_gives_its_best_method_with_its_scores(days, tmp_path):
     neurofs.write(days[0], tmp_path / "day1.nwb")
@@ -150,7 +165,7 @@ def test_channels_are_matched_by_name(models, days):
     with pytest.raises(UsageError, match=f"lacks 1 of the 8 channels of the model: {names[0]}"):
         model.predict(fewer)
     silent = model.predict(fewer, missing="zero")
-    assert silent.attrs["notes"] == [f"1 channels of the model are missing, their counts are taken to be 0: {names[0]}"]
+    assert silent.attrs["notes"] == [f"missing, counts taken to be 0: 1 channel ({names[0]})"]
     tensor = build_tensor(days[1], None, bin_width=0.1, n_lags=3)
     counts = tensor["counts"].values.copy()
     counts[:, 0] = 0
@@ -190,7 +205,33 @@ def test_a_place_that_is_taken_is_left_alone(models, tmp_path):
         models["ridge"].save(tmp_path / "model")
     models["kalman"].save(tmp_path / "model", overwrite=True)
     assert read_model(tmp_path / "model").head.method == "kalman"
+    (tmp_path / "model" / "mine.txt").write_text("mine")
+    with pytest.raises(UsageError, match=r"beside a model, 'mine\.txt' is there"):
+        models["ridge"].save(tmp_path / "model", overwrite=True)
+    (tmp_path / "model" / "mine.txt").unlink()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "notes"]
+
+
+def test_a_model_whose_successor_cannot_be_moved_stays(models, tmp_path, monkeypatch):
+    models["ridge"].save(tmp_path / "model")
+    move = os.replace
+
+    def fail_once(source, place):
+        if str(source).endswith(".part") and str(place) == str(tmp_path / "model"):
+            raise PermissionError(13, "Permission denied")
+        move(source, place)
+
+    monkeypatch.setattr(os, "replace", fail_once)
+    with pytest.raises(InputError, match="Permission denied"):
+        models["kalman"].save(tmp_path / "model", overwrite=True)
+    assert read_model(tmp_path / "model").head.method == "ridge"
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_the_folder_one_is_in_is_no_place_for_a_model(models, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="expected a folder for the model alone"):
+        models["ridge"].save(".")
 
 
 def test_no_model_is_said_in_one_line(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 import neurofs
 from neurofs.decoders import DECODERS
-from neurofs.decoders.online import Latencies, OnlineDecoder
+from neurofs.decoders.online import RESTART, Latencies, OnlineDecoder
 from neurofs.features.tensor import build_tensor
 from neurofs.recordings.simulate import simulate_session
 
@@ -86,7 +86,8 @@ def test_bins_that_stall_repeat_skip_or_come_late_are_counted(days):
         estimate, _ = decoder.feed(n, counts[n])
         if estimate is not None:
             found[n] = estimate
-    assert vars(decoder.counted) == {"bins": 54, "estimates": 48, "missing": 6, "repeated": 2, "late": 2, "resets": 2}
+    assert vars(decoder.counted) == {"bins": 54, "estimates": 48, "missing": 6, "repeated": 2, "late": 2, "resets": 2,
+                                     "restarts": 0}  # fmt: skip
     assert sorted(found) == [*range(2, 20), *range(27, 40), *range(43, 60)]
     for first, last in ((0, 20), (25, 40), (41, 60)):  # each stretch as if it had come alone
         alone = OnlineDecoder(model)
@@ -94,6 +95,16 @@ def test_bins_that_stall_repeat_skip_or_come_late_are_counted(days):
             estimate, _ = alone.step(counts[n])
             if estimate is not None:
                 np.testing.assert_array_equal(estimate, found[n])
+
+
+def test_numbers_that_begin_anew_are_followed_after_a_while(days):
+    decoder = OnlineDecoder(fit(days[0], "ridge"))
+    for n in [*range(30), 2**40]:  # a number that was garbled on its way
+        decoder.feed(n, np.ones(8))
+    given = [decoder.feed(n, np.ones(8))[0] is not None for n in range(31, 61)]
+    assert given == [False] * (RESTART - 1) + [False, False] + [True] * (30 - RESTART - 1)
+    assert decoder.bin == 60
+    assert (decoder.counted.restarts, decoder.counted.late) == (1, RESTART - 1)
 
 
 def test_another_trial_begins_a_new_window(days):
@@ -122,6 +133,19 @@ def test_memory_does_not_grow(days):
 def test_counts_of_another_size_are_refused(days):
     with pytest.raises(ValueError, match="one number per channel"):
         OnlineDecoder(fit(days[0], "ridge")).step(np.ones(7))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -1.0])
+def test_what_no_bin_holds_is_refused_and_changes_nothing(bad, days):
+    model = fit(days[0], "kalman")
+    counts = np.random.default_rng(0).poisson(1.0, size=(8, 8)).astype(float)
+    spoiled, untouched = OnlineDecoder(model), OnlineDecoder(model)
+    for n, bins in enumerate(counts):
+        if n == 5:
+            with pytest.raises(ValueError, match="counts must be finite and at least 0"):
+                spoiled.step(np.where(np.arange(8) == 3, bad, bins))
+        np.testing.assert_array_equal(spoiled.step(bins)[0], untouched.step(bins)[0])
+    assert spoiled.counted == untouched.counted
 
 
 def test_latencies_are_those_of_the_sorted_times():

@@ -1,6 +1,7 @@
 """neurofs fit and neurofs predict, as a user calls them."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,9 @@ from pynwb import NWBHDF5IO
 import neurofs
 from neurofs.commands.main import main
 from neurofs.comparison.other_day import score_session
+from neurofs.recordings.recording import Series
 from neurofs.recordings.simulate import simulate_session
+from neurofs.running.predicting import predict_sessions, tabulate
 
 
 def run(*arguments):
@@ -39,8 +42,8 @@ def test_predictions_are_the_same_in_all_formats(folder, tmp_path):
     expected = neurofs.read_model(folder / "model").predict(neurofs.load(folder / "day2.nwb"))
     page = (tmp_path / "report.html").read_text()
     assert "day2" in page
-    assert page.count("<svg") == 1
-    assert "<script" not in page
+    assert page.count('class="panel ') == 2
+    assert "hand_velocity:y, decoded and true, 0 to " in page
     table = pd.read_csv(tmp_path / "day2.csv")
     for name, ending in {"predicted": "", "low": " low", "high": " high"}.items():
         columns = table[[f"hand_velocity:x{ending}", f"hand_velocity:y{ending}"]]
@@ -105,6 +108,67 @@ def test_wrong_usage_is_one_line(folder, monkeypatch, arguments, line):
     assert not (folder / "m").exists()
 
 
+def test_a_part_that_the_model_has_not_seen_is_told_from_one_that_it_has(folder, tmp_path):
+    fit = ["fit", folder / "day1.nwb", "--target", "hand_velocity", "--decoder", "ridge", "--no-cross-validate", "-q"]
+    assert run(*fit, "--to", 20, "--out", tmp_path / "half").exit_code == 0
+    apart = run("predict", tmp_path / "half", folder / "day1.nwb", "--from", 20).output
+    assert "s, and not to what is decoded" in apart, apart
+    assert "tell nothing" in run("predict", tmp_path / "half", folder / "day1.nwb", "--from", 10).output
+
+
+def test_nothing_that_is_read_or_there_is_replaced(folder, tmp_path):
+    day = tmp_path / "day2.nwb"
+    content = (folder / "day2.nwb").read_bytes()
+    day.write_bytes(content)
+    for out in ([day], [tmp_path, "--format", "nwb"], [tmp_path / "." / "day2.nwb", "--overwrite"]):
+        found = run("predict", folder / "model", day, "--out", *out)
+        assert found.exit_code == 2
+        assert "is read, and would be replaced by the result" in found.output
+        assert day.read_bytes() == content
+    (tmp_path / "day2.csv").write_text("mine")
+    assert "a file is there; choose another --out" in run("predict", folder / "model", day, "-o", tmp_path).output
+    assert (tmp_path / "day2.csv").read_text() == "mine"
+    assert not (tmp_path / "report.html").exists()
+    assert run("predict", folder / "model", day, "-o", tmp_path, "--overwrite").exit_code == 0
+    assert (tmp_path / "day2.csv").read_text().startswith("time,")
+
+
+def test_a_target_in_other_units_is_not_scored(folder):
+    model, day = neurofs.read_model(folder / "model"), neurofs.load(folder / "day2.nwb")
+    hand = day.behavior["hand_velocity"]
+    other = replace(day, behavior={"hand_velocity": replace(hand, values=hand.values / 100, unit="m/s")})
+    (found,) = predict_sessions(model, [("day2", lambda: other)], [[]])
+    assert found.score is None
+    assert found.notes == ["not scored: the target has the units m/s, m/s, and the model cm/s, cm/s"]
+
+
+def test_the_page_of_predictions_fits_a_phone_and_names_what_failed(folder, tmp_path, open_page):
+    (tmp_path / "broken.nwb").write_text("nothing")
+    found = run("predict", folder / "model", folder / "day2.nwb", tmp_path / "broken.nwb", "-o", tmp_path / "out")
+    assert found.exit_code == 1
+    page = open_page(tmp_path / "out" / "report.html", width=400, scheme="dark")
+    assert page.evaluate("document.documentElement.scrollWidth") == 400
+    assert page.locator("#scores-table tbody tr").count() == 2
+    assert page.locator("#day0 .panel svg").count() == 2
+    assert "broken.nwb: expected" in page.locator("#day1").text_content()
+    colors = page.evaluate("[document.body, document.querySelector('.panel text')].map(e => getComputedStyle(e))"
+                           ".map(s => [s.backgroundColor, s.fill])")  # fmt: skip
+    assert colors[0][0] == "rgb(21, 24, 27)"
+    assert colors[1][1] == "rgb(230, 233, 236)"
+
+
+def test_angles_are_written_in_degrees(folder, tmp_path):
+    day = neurofs.load(folder / "day1.nwb")
+    hand = day.behavior["hand_velocity"]
+    head = Series("head", hand.time, np.arctan2(hand.values[:, 1], hand.values[:, 0]), (), "rad", circular=True)
+    model = neurofs.fit(replace(day, behavior={"head": head}), "head", decoder="ridge", n_lags=3, cross_validate=False)
+    table = tabulate(model.predict(day))
+    x, y = (np.cos(np.deg2rad(table["head (deg)"])), np.sin(np.deg2rad(table["head (deg)"])))
+    length = np.hypot(table["cos(head)"], table["sin(head)"])
+    np.testing.assert_allclose([table["cos(head)"], table["sin(head)"]], [x * length, y * length], atol=1e-9)
+    assert len(str(table["time"][7])) <= 4
+
+
 def test_classes_are_written_by_name(folder, tmp_path):
     model = neurofs.fit(neurofs.load(folder / "day1.nwb"), "direction", decoder="naive-bayes", n_lags=3, n_splits=3)
     model.save(tmp_path / "model")
@@ -113,4 +177,5 @@ def test_classes_are_written_by_name(folder, tmp_path):
     table = pd.read_csv(tmp_path / "day1.csv", dtype=str)
     assert set(table["direction"]) <= set(model.head.classes)
     assert "accuracy" in found.output
-    assert "the model was fitted to this file" in found.output
+    assert "the model was fitted to this file, 0.2 to " in found.output
+    assert "s: scores of what it has seen tell nothing" in found.output

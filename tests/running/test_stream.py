@@ -15,6 +15,7 @@ from click.testing import CliRunner
 import neurofs
 from neurofs.commands.main import main
 from neurofs.recordings.simulate import simulate_session
+from neurofs.running.streams import BinClock
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +114,12 @@ def test_binary_records(folder, expected):
         ('{"bin": -1, "counts": [1, 2, 3, 4]}', "line 1: expected a whole number as bin; found -1"),
         ('{"spikes": {"9z": 1}}', "line 1: expected a channel of the model; found '9z'"),
         ('{"time": 2}\n{"time": 1}', "line 2: expected events in the order of time"),
+        ('{"time": 2}\n{"time": 1e9}', "line 2: expected at most 10,000 s between events; found 1000000000"),
+        ('{"time": -2}', "line 1: expected times from 0 s on; found -2"),
+        ('{"counts": [1, 2, -3, 4]}', "line 1: expected finite counts of at least 0; found -3 to 4"),
+        ('{"spikes": {"1a": -1}}', "line 1: expected finite counts of at least 0; found -1 to 0"),
+        (b"\xff\xfe{", "line 1: expected one JSON object"),
+        ('{"counts": [' + "1, " * 4_000_000 + "1]}", "line 1: expected a line shorter than 10,000,000 bytes"),
     ],
 )
 def test_lines_that_cannot_be_read(folder, line, message):
@@ -120,6 +127,49 @@ def test_lines_that_cannot_be_read(folder, line, message):
     assert found.exit_code == 2
     assert message in found.stderr
     assert "the stream cannot be read further" in found.stderr
+
+
+def test_records_that_no_bin_is(folder):
+    head = struct.pack("<qq", 3, -1)
+    for values, message in (([0, -1, 2, 3], "found -1 to 3"), ([0, np.nan, 2, 3], "found nan to nan")):
+        content = head + np.array(values, "<f4").tobytes()
+        found = CliRunner().invoke(main, ["stream", str(folder / "model"), "--binary"], input=content)
+        assert found.exit_code == 2
+        assert f"record 1: expected finite counts of at least 0; {message}" in found.stderr
+
+
+def test_a_file_is_replaced_only_if_that_is_said(folder, tmp_path):
+    replay = ["stream", folder / "model", "--replay", folder / "day.nwb", "--speed", 0]
+    (tmp_path / "mine.jsonl").write_text("mine")
+    assert "a file is there" in run(*replay, "--out", tmp_path / "mine.jsonl").stderr
+    assert (tmp_path / "mine.jsonl").read_text() == "mine"
+    assert "is read, and would be replaced" in run(*replay, "--out", folder / "day.nwb", "--overwrite").stderr
+    assert run(*replay, "--out", tmp_path / "mine.jsonl", "--overwrite").exit_code == 0
+    assert read_estimates((tmp_path / "mine.jsonl").read_text())
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device without room")
+def test_a_place_without_room_ends_with_a_summary(folder):
+    found = run("stream", folder / "model", "--replay", folder / "day.nwb", "--speed", 0, "--out", "/dev/full")
+    assert found.exit_code == 2
+    summary, _, error = found.stderr.splitlines()
+    assert summary.startswith("estimates cannot be written further: 3 bins, 1 estimates")
+    assert error.endswith("found No space left on device. Check space and rights.")
+
+
+@pytest.mark.parametrize("option", [["--speed", "2"], ["--missing", "zero"], ["--from", "3"]], ids=" ".join)
+def test_options_of_a_replay_need_one(folder, option):
+    found = run("stream", folder / "model", *option, text="")
+    assert found.exit_code == 2
+    assert f"{option[0]} has a meaning only with --replay" in found.stderr
+
+
+def test_bins_are_numbered_by_their_times_though_clocks_differ():
+    clock, rng = BinClock(0.02), np.random.default_rng(0)
+    times = 1e6 + 0.02 * (1 + 1e-4) * np.arange(200_000) + rng.uniform(-0.006, 0.006, 200_000)  # 20 bins off at the end
+    assert [clock.number(time) for time in times] == list(range(200_000))
+    due = times[-1] + 0.02
+    assert [clock.number(due + late) for late in (0.1, 0.08, 0.1)] == [200_005, 200_004, 200_005]
 
 
 def start(folder, *arguments, **pipes):
