@@ -86,7 +86,7 @@ def tell_lags(tests: ChannelTests, reach: tuple[float, float] | None = None) -> 
     edge = ", the longest lag tried" if reach is not None and np.isclose(reach[1], last) else ""
     lags = f"{low if low == high else f'{low} to {high}'} ms{edge}"
     n = sum(first <= one.peak <= last for one in tests.channels if one.tuned)
-    return f"; {'it tells' if tests.n_tuned == 1 else f'{n} of the tuned tell'} most at {lags}"
+    return f"; {'the tuned one tells' if tests.n_tuned == 1 else f'{n} of the tuned tell'} most at {lags}"
 
 
 def _describe_main(summary: Findings) -> str:
