@@ -69,7 +69,7 @@ def finish(prepared: Prepared, results: Mapping[Task, TaskResult], provenance: P
     channels, encoding = ask_channels(problem, names, tensor["lag"].values)
     weights = assemble_weights(problem, tensor, results).assign(encoding=(("channel", "lag"), encoding))
     predictions = assemble_predictions(problem, results)
-    session = describe_session(recording, tensor, rank_channels(weights))
+    session = describe_session(recording, tensor, rank_channels(weights, channels))
     dependency, pairs = _measure_dependency(prepared, scores) if prepared.options.dependency else (None, None)
     summary = summarize(
         recording,

@@ -11,6 +11,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # workers side by side: one thread each
 
 import hypothesis
 import pytest
+from pages import CHROMIUM, start_browser, watch
 
 PORTABLE = Path(__file__).parent / "portable"
 collect_ignore = ["portable"]  # importing it makes this process like one of Windows
@@ -25,8 +26,6 @@ hypothesis.settings.register_profile(
     "neurofs", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("neurofs")  # the same examples everywhere, however slow the machine
-
-CHROMIUM = Path("/usr/bin/chromium")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -68,12 +67,8 @@ def chromium() -> Path:
 @pytest.fixture(scope="module")
 def browser(chromium):
     """Chromium, closed after each file: its event loop would stand in the way of others."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"], timeout=300_000)
+    with start_browser() as running:
         yield running
-        running.close()
 
 
 @pytest.fixture
@@ -88,16 +83,14 @@ def open_page(browser):
         context.set_default_timeout(300_000)  # a busy machine is no error of the page
         contexts.append(context)
         page = context.new_page()
-        page.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda r: complaints.append(r.url) if not r.url.startswith(("file:", "data:")) else None)
+        complaints.append(watch(page))
         page.goto(path.as_uri())
         return page
 
     yield open_
     for context in contexts:
         context.close()
-    assert complaints == []
+    assert [text for found in complaints for text in found] == []
 
 
 @pytest.fixture(scope="session")

@@ -66,7 +66,7 @@ def batch_command(
         return
     options = {"fresh": fresh, "keep_going": keep_going, "check_published": config.claims.navot2005}
     with closing(make_executor(jobs, limits, cluster=config.cluster, **executors)) as executor:
-        outcome = run_sessions(sessions, out, executor, limits=limits, **options)
+        outcome = run_sessions(sessions, out, executor, limits=limits, title=config.title, **options)
     current_output().show(outcome.to_json, outcome.render, out / "index.html")
     if outcome.failed:
         sys.exit(1)

@@ -92,7 +92,7 @@ def _find_warnings(problem: Problem) -> Iterator[str]:
             "scores measure interpolation, which slow drift alone can make good; chance is not tested"
         )
     if problem.kind in ("trials", "blocks") and len(problem.samples) < FEW_SAMPLES:
-        yield f"only {len(problem.samples)} samples: shifts of the target are short against the movement"
+        yield f"only {len(problem.samples):,} samples: chance is tested roughly, by short shifts of the target"
 
 
 def _share_unknown(problem: Problem) -> float:

@@ -24,8 +24,8 @@ from neurofs.ground.errors import printable
 LEVEL = 0.05
 """Below this, p-values count."""
 
-MOST_NAMED = 40
-"""Channels that the headline may list by name."""
+MOST_KEPT = 12
+"""Channels that are named as kept in most folds; summary.json has all."""
 
 MOST_TUNED = 5
 """Channels that are named as the most strongly tuned."""
@@ -48,7 +48,7 @@ def write_headline(summary: Findings) -> Headline:
         numbers=numbers,
         how_well=[_describe_main(summary), *([_compare_with_rival(summary, rival_number)] if rival_number else [])],
         which=[*tell_channels(summary.channels, summary.session.reach), *_describe_few_channels(summary)],
-        believe=[judge_chance(summary.chance_of(summary.main)), *_limit_chance(summary), *_doubt(summary)],
+        believe=[judge_chance(summary.chance_of(summary.main)), *limit_chance(summary), *_doubt(summary)],
     )
 
 
@@ -69,20 +69,24 @@ def tell_channels(tests: ChannelTests | None, reach: tuple[float, float] | None 
     adds = {None: "", 0: "; none adds something that no other has", 1: "; 1 adds something that no other has"}.get(
         tests.n_adds, f"; {tests.n_adds} add something that no other has"
     )
-    text = f"{tests.n_tuned} of {n} channels {'is' if tests.n_tuned == 1 else 'are'} tuned ({rate}){adds}"
+    text = f"{tests.n_tuned:,} of {n:,} channels {'is' if tests.n_tuned == 1 else 'are'} tuned ({rate}){adds}"
     best = tests.most_tuned[:MOST_TUNED]
     names = f" Most strongly tuned: {', '.join(printable(one.channel) for one in best)}." if len(best) > 1 else ""
     yield f"{text}{tell_lags(tests, reach)}.{names}"
 
 
 def tell_lags(tests: ChannelTests, reach: tuple[float, float] | None = None) -> str:
-    """Say at which lags tuned channels tell most, in milliseconds; nothing if there is no choice of lags."""
+    """Say at which lags how many tuned channels tell most, in milliseconds; nothing if there is no choice of lags."""
     if tests.lag_range is None or tests.n_windows < 2:
         return ""
+    first, last = tests.lag_range
     low, high = (f"{1000 * lag:.0f}" for lag in tests.lag_range)
     if reach is not None and np.allclose(reach, tests.lag_range):
-        return f"; their most informative lags are spread over all of {low} to {high} ms"
-    return f"; most informative lag{f' {low} ms' if low == high else f's {low} to {high} ms'}"
+        return f"; the most informative lags of the tuned are spread over all of {low} to {high} ms"
+    edge = ", the longest lag tried" if reach is not None and np.isclose(reach[1], last) else ""
+    lags = f"{low if low == high else f'{low} to {high}'} ms{edge}"
+    n = sum(first <= one.peak <= last for one in tests.channels if one.tuned)
+    return f"; {'the tuned one tells' if tests.n_tuned == 1 else f'{n} of the tuned tell'} most at {lags}"
 
 
 def _describe_main(summary: Findings) -> str:
@@ -145,7 +149,7 @@ def judge_chance(tests: Sequence[Chance]) -> str:
     )
 
 
-def _limit_chance(summary: Findings) -> Iterator[str]:
+def limit_chance(summary: Findings) -> Iterator[str]:
     """Say what the test of chance leaves open where trials are too few to be shifted."""
     tests = summary.chance_of(summary.main)
     facts = summary.session
@@ -190,17 +194,18 @@ def _describe_few_channels(summary: Findings) -> Iterator[str]:
     sparse, full = (format_number(methods[name].pooled.of(score).mean) for name in (SPARSE, KERNEL))
     which = f"{few.n.median} of {summary.session.n_channels} channels ({few.n.low} to {few.n.high} in single folds)"
     difference = format_estimate(few.difference, 3, 3)
-    reach = f"{which} reach {sparse} with kernel RGS, all of them {full}"
+    reach = f"{which} reach {sparse} with the {name_method(KERNEL)}, all of them {full}"
     if few.suffice:
         yield f"{reach}: these channels suffice; the difference, {difference}, is within {few.margin:g}."
     elif not any(test.beyond for test in summary.chance_of(SPARSE)):
         yield f"{reach}: since this is not beyond chance, how many channels suffice cannot be said."
         return
     else:
-        yield f"{reach}: the difference, {difference}, does not show that these suffice (margin {few.margin:g})."
+        yield f"{reach}: {difference} may be a loss of more than {few.margin:g}; these are not shown to suffice."
     often = [printable(one.channel) for one in few.channels if one.share > 0.5]
-    if 0 < len(often) <= MOST_NAMED:
-        yield f"Kept in most folds: {', '.join(often)}."
+    if often:
+        more = f" and {len(often) - MOST_KEPT} more" if len(often) > MOST_KEPT else ""
+        yield f"Kept in most folds: {', '.join(often[:MOST_KEPT])}{more}."
 
 
 def render_summary(summary: Summary) -> str:

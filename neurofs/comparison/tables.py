@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from neurofs.comparison.channel_summary import ChannelTests
 from neurofs.comparison.comparison import SCORE_COLUMNS
 from neurofs.comparison.problem import Problem, Task, list_tasks
 from neurofs.comparison.store import TaskResult
@@ -122,8 +123,10 @@ def _place(problem: Problem, results: Results, methods: list[str], kind: str) ->
     return placed
 
 
-def rank_channels(weights: xr.Dataset) -> list[str]:
-    """Return the channels by the weight that the first selector gives them over all lags, largest first."""
+def rank_channels(weights: xr.Dataset, tests: ChannelTests | None = None) -> list[str]:
+    """Return the channels that are tuned or add something, then the others, each by weight of the first selector."""
     first = weights["weights"].isel(selector=0)
     total = first.sum("lag").mean([dim for dim in first.dims if dim not in ("channel", "lag")])
-    return [str(name) for name in weights["channel"].values[np.argsort(-total.values, kind="stable")]]
+    found = {one.channel for one in tests.channels if one.tuned or one.adds} if tests else set()
+    names = [str(name) for name in weights["channel"].values[np.argsort(-total.values, kind="stable")]]
+    return sorted(names, key=lambda name: name not in found)

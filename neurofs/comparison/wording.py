@@ -29,15 +29,20 @@ def format_estimate(estimate: Estimate, digits: int = 3, digits_of_ends: int = 2
     mean = format_number(estimate.mean, digits)
     if estimate.low is None:
         return mean
-    low, high = (_format_end(end, digits_of_ends, digits) for end in (estimate.low, estimate.high))
+    low, high = (format_end(end, digits_of_ends, digits) for end in (estimate.low, estimate.high))
     return f"{mean} ({low} to {high})"
 
 
-def _format_end(end: float | None, digits: int, most: int) -> str:
-    """Return an end of an interval: one that would be 0 gets the digits of the mean, and no more."""
+def format_end(end: float | None, digits: int = 2, most: int = 3) -> str:
+    """Return an end of an interval: one that would be 0 gets the digits of the mean, and no more.
+
+    >>> format_end(0.1234), format_end(0.00891), format_end(-0.00002)
+    ('0.12', '0.009', '0.000')
+    """
     if end is None or abs(end) >= 10**-digits:
         return format_number(end, digits)
-    return f"{end + 0.0:.{max(digits, most)}f}".replace("-", "−")
+    digits = max(digits, most)
+    return f"{round(end, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
 def format_percent(share: float | None) -> str:

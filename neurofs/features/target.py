@@ -18,7 +18,7 @@ import pandas as pd
 from scipy.signal import savgol_filter
 
 from neurofs.features.grid import Grid
-from neurofs.features.target_names import check_named, explain_unknown_target, list_conditions
+from neurofs.features.target_names import check_named, explain_unknown_target, find_classes, list_conditions
 from neurofs.ground.errors import UsageError, printable, quoted
 from neurofs.recordings.recording import TICK, Recording, Series
 
@@ -211,7 +211,7 @@ def encode_condition(name: str, trials: pd.DataFrame) -> tuple[np.ndarray, list[
     >>> encode_condition("side", pd.DataFrame({"side": ["right", "left", None, "right"]}))
     (array([ 1.,  0., nan,  1.]), ['left', 'right'])
     """
-    codes, classes = pd.factorize(trials[name], sort=True)
+    codes, classes = find_classes(trials[name])
     if len(classes) < 2:
         raise UsageError(f"target {quoted(name)}: expected a condition with at least 2 values; found {len(classes)}")
-    return np.where(codes < 0, np.nan, codes), [str(label) for label in classes]
+    return np.where(codes < 0, np.nan, codes), classes

@@ -17,6 +17,9 @@ from neurofs.recordings.unnamed import is_unnamed
 
 MAX_LISTED, MAX_CLASSES = 12, 50
 
+ROUNDING = 1e-8
+"""Numbers that are nearer to each other, as a share of the largest, are the same."""
+
 
 def list_conditions(recording: Recording) -> list[str]:
     """Return the columns of the trials that may be conditions: all but times and trial numbers."""
@@ -57,14 +60,28 @@ def offers_velocity(name: str, recording: Recording) -> bool:
     return "pos" in name.lower() and other not in {known.lower() for known in recording.behavior}
 
 
+def find_classes(values: pd.Series) -> tuple[np.ndarray, list[str]]:
+    """Return the number of the class of each value (-1 where it is missing), and the names of the classes in order.
+
+    Numbers that differ by rounding alone are one class.
+
+    >>> find_classes(pd.Series([0.1 + 0.2, 45.0, None, 0.3]))
+    (array([ 0,  1, -1,  0]), ['0.3', '45'])
+    """
+    codes, classes = pd.factorize(values, sort=True)
+    if getattr(classes, "dtype", np.dtype(object)).kind != "f":
+        return codes, [str(label) for label in classes]
+    numbers = np.asarray(classes)
+    apart = np.diff(numbers, prepend=-np.inf) > ROUNDING * np.abs(numbers).max(initial=0.0)
+    return np.where(codes < 0, -1, (np.cumsum(apart) - 1)[codes]), [f"{value:.9g}" for value in numbers[apart]]
+
+
 def _describe_conditions(recording: Recording) -> Iterator[dict[str, Any]]:
     """Yield the conditions that several trials share."""
     for name in list_conditions(recording):
         values = recording.trials[name].dropna()
         if 2 <= values.nunique() <= len(values) / 2 and name not in recording.behavior:
-            classes = [
-                f"{v:g}" if isinstance(v, float) else printable(v, 30) for v in pd.factorize(values, sort=True)[1]
-            ]
+            classes = [printable(label, 30) for label in find_classes(values)[1]]
             shown = ", ".join(classes[:MAX_LISTED]) + (" …" if len(classes) > MAX_LISTED else "")
             yield _record(str(name), "condition of trials", "", f"{len(classes)} classes: {shown}")
 

@@ -199,11 +199,15 @@ def suggest(recording: Recording, path: str, options: LoadOptions) -> dict[str, 
         return None
     settings: dict[str, Any] = {"target": targets} | _suggest_bins(recording)
     given = given_options(options)
-    words = ["neurofs", "decode", path]
-    for key, value in (given | settings).items():
-        words += _as_option(key, value)
+    layout = [word for key, value in given.items() for word in _as_option(key, value)]
+    chosen = [word for key, value in settings.items() for word in _as_option(key, value)]
     session_file = render_toml({"file": find_address(path) or Path(path).name} | given | settings)
-    return {"options": settings, "command": shlex.join(words), "session_file": session_file}
+    return {
+        "options": settings,
+        "command": shlex.join(["neurofs", "decode", path, *layout, *chosen]),
+        "others": shlex.join(["neurofs", "list", "targets", path, *layout]),
+        "session_file": session_file,
+    }
 
 
 def _suggest_target(r: Recording) -> list[str]:
@@ -283,6 +287,7 @@ def render_text(report: dict[str, Any]) -> str:
     if report["decode"]:
         lines += ["", "Decode it with", f"  {report['decode']['command']}", "or with a session file that says"]
         lines += [f"  {line}" for line in report["decode"]["session_file"].splitlines()]
+        lines += ["Other targets are listed by", f"  {report['decode']['others']}"]
     elif not report["problems"]:
         lines += ["", f"It has no behavior series to decode. {NO_BEHAVIOR}"]
     return "\n".join(lines)

@@ -97,13 +97,14 @@ _CAPTIONS = {
     ),
     "curves": Caption(
         "{what} by number of features",
-        "Soft kNN on the best n of each ranking; band: 95 % interval of {first}; ring: its chosen n; chance: {chance}.",
+        "Soft kNN on the best n of each ranking; n chosen on training data: {chosen} (medians; ring: {first}); band: "
+        "95 % interval; chance: {chance}.",
     ),
     "wins": Caption(
         "Wins", "Share of {n_folds} folds in which {reference} beats each rival with as many features. {coin}"
     ),
     "weighting": Caption("Weights", "The same features, with weights and without."),
-    "weights": Caption("Weights of {selector}", "Means over folds, channels by contribution; ×: silent.{marks}"),
+    "weights": Caption("Weights of {selector}", "Means over folds, channels by contribution{silent}.{marks}"),
     "top": Caption(
         "Selected features of every selector", "Full shade: among the best {n} in every fold and for every output."
     ),
@@ -131,8 +132,7 @@ _CAPTIONS = {
         "Stability", "Agreement of the sets selected in folds, which share {shared} % of their training data."
     ),
     "chance": Caption(
-        "Chance",
-        "Predictions of {method} against {shifted} ({n} dots); the line, no shift, should lie right of nearly all.",
+        "Chance", "{method} against {shifted} ({n} dots); the line, no shift, should lie right of nearly all."
     ),
     "confusion": Caption(
         "Confusion matrix",
@@ -141,8 +141,7 @@ _CAPTIONS = {
     ),
     "rates": Caption(
         "Rates",
-        "{without}Diamonds: active in part. Fano factor: variance over mean of counts; 1 is a "
-        "Poisson process, far below it an artifact.",
+        "{without}{part}Fano factor: variance over mean of counts; 1 is a Poisson process, far below it an artifact.",
     ),
     "trials": Caption("Trials", "Dashed: the window of one sample, {window} s; shorter trials give none."),
     "tuning": Caption(

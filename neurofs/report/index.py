@@ -47,7 +47,7 @@ def make_index(
     n_failed = sum(entry.status != "done" for entry in entries)
     contents = [("claims", "Claims")] * bool(claims) + [("sessions", "Sessions")]
     return {
-        "title": count_of(len(entries), "session"),
+        "n_sessions": count_of(len(entries), "session"),
         "n_done": len(entries) - n_failed,
         "n_failed": n_failed,
         "believed": _tell_believed([c.summary for c in done.values()]),

@@ -21,7 +21,7 @@ from neurofs import __version__
 from neurofs.comparison.comparison import Comparison, read
 from neurofs.comparison.session import fill_session
 from neurofs.comparison.summary import Estimate
-from neurofs.comparison.wording import format_estimate, format_number
+from neurofs.comparison.wording import format_end, format_estimate, format_number
 from neurofs.ground.errors import printable
 from neurofs.ground.files import write_atomically
 from neurofs.report.feature_maps import order_channels
@@ -31,12 +31,7 @@ from neurofs.report.palette import Key, render_variables
 from neurofs.report.pictures import Picture, Table, render_panels, save_picture
 from neurofs.report.sections import PICTURES, make_sections
 from neurofs.report.svg import Styles
-from neurofs.report.verdict import describe_run, judge, list_numbers
-
-SCORE_TEXT = {
-    "r2": "R²: 1 is perfect, 0 as good as the mean; with 95 % intervals.",
-    "accuracy": "Share of samples whose class is right; with 95 % intervals.",
-}
+from neurofs.report.verdict import describe_run, explain_score, judge, list_numbers
 
 
 def render(comparison: Comparison) -> str:
@@ -51,7 +46,7 @@ def render(comparison: Comparison) -> str:
         headline=summary.headline,
         about=describe_run(summary.session),
         numbers=list_numbers(summary),
-        score_text=SCORE_TEXT[summary.score],
+        score_text=explain_score(summary),
         verdict=judge(summary),
         best=None if best is None else show_picture(best, styles),
         sections=sections,
@@ -80,10 +75,11 @@ def save_figures(comparison: Comparison, folder: str | Path, kind: str) -> list[
     return [save_picture(picture, Path(folder), kind) for picture in pictures]
 
 
-def render_index(entries: Iterable[IndexEntry], claims: Iterable[Claim] = ()) -> str:
+def render_index(entries: Iterable[IndexEntry], claims: Iterable[Claim] = (), title: str = "") -> str:
     """Return the index page of many runs, with the published claims that were checked on them."""
     styles = Styles()
     context = make_index(list(entries), list(claims), lambda picture: show_picture(picture, styles))
+    context["title"] = printable(title) or context["n_sessions"]
     return render_page(context["title"], _render_template("index.html", **context), styles, context["contents"])
 
 
@@ -134,6 +130,7 @@ def _environment() -> jinja2.Environment:
         "shown": printable,
         "shown_long": _show_long,
         "figure": format_number,
+        "end": format_end,
         "as_shown": show_table,
     }
     return environment

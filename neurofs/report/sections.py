@@ -15,7 +15,7 @@ from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.names import name_method
 from neurofs.comparison.summary import Coverage, Dependency, PairedTest, SessionFacts, Summary
 from neurofs.ground.config import given_options, render_toml
-from neurofs.ground.errors import printable
+from neurofs.ground.errors import MAX_MESSAGE, printable
 from neurofs.report.data import encode_json, pack_maps, pack_traces
 from neurofs.report.feature_maps import count_channels, describe_channels, find_n, list_selectors, share_by_kind
 from neurofs.report.figures.dependency import draw_pairs, draw_unique, tell_gap, tell_pairs
@@ -212,7 +212,8 @@ def _tabulate_methods(summary: Summary) -> Table:
     ]
     titles = TABLED_SCORES[summary.score].values()
     caption = "Means over folds and outputs, with 95 % intervals"
-    return Table(caption, ("method", *titles, "n", "p (Holm)", "folds lost (%)"), rows)
+    digits = [0, *(3 for _ in titles), 0, 3, 0]
+    return Table(caption, ("method", *titles, "n", "p (Holm)", "folds lost (%)"), rows, digits)
 
 
 def _list_test(test: PairedTest | None) -> tuple[float | None, float | None]:
@@ -266,7 +267,7 @@ def _list_channels(comparison: Comparison) -> Iterator[Block]:
     yield _table("channels", Table(f"Channels, {first}by weight of {by}", columns, rows, digits), sortable=True)
     tests = comparison.summary.channels
     said = [_explain_tests(tests, comparison.summary.session)] if tests else []
-    stable = f"share of folds with the channel among the best {find_n(comparison)} features"
+    stable = f"share of folds among the best {find_n(comparison)} features"
     yield _note(" ".join([*said, f"Weight (over all lags) and stability ({stable}) are no tests."]))
 
 
@@ -343,7 +344,7 @@ def _quality(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     yield _picture(draw_trials(comparison), draw, "The session has no trials.")
     notes = comparison.summary.session.notes
     if notes:
-        yield _note("Read as: " + "; ".join(printable(note) for note in notes) + ".")
+        yield _note("Read as: " + "; ".join(printable(note, MAX_MESSAGE) for note in dict.fromkeys(notes)) + ".")
     missing = f"No raster: no moment to align the {what} to was found."
     yield _fold(f"{what.capitalize()} of the best channels", [_picture(draw_raster(comparison), draw, missing)])
     bins = [_table("dropped", _tabulate_bins(comparison.summary.session), titled=False), _list_gaps(comparison.session)]

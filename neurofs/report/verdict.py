@@ -3,7 +3,7 @@
 from typing import Any
 
 from neurofs.comparison.amount import tell_edges
-from neurofs.comparison.headline import judge_chance
+from neurofs.comparison.headline import judge_chance, limit_chance
 from neurofs.comparison.names import name_method
 from neurofs.comparison.summary import Audit, Number, SessionFacts, Summary
 from neurofs.comparison.wording import format_duration, format_number
@@ -17,6 +17,11 @@ FOLDS = {
 }
 """What folds are made of."""
 
+SECONDS = {"s": 1, "min": 60, "h": 3600}
+
+SCORES = {"r2": "R²: 1 is perfect, 0 as good as the mean", "accuracy": "Share of samples whose class is right"}
+"""What the scores of the headline are."""
+
 LINEAR = ("ridge", "kalman")
 """The linear decoders of all features that every run has."""
 
@@ -26,20 +31,43 @@ def describe_run(session: SessionFacts) -> str:
     outputs = ", ".join(name_output(output) for output in session.outputs)
     trials = f"{session.n_trials:,} trials, " if session.n_trials else ""
     lags = f"{count_of(session.n_lags, 'lag')} of {1000 * session.bin_width:g} ms"
-    edges = tell_edges(session)
+    edges, time = tell_edges(session), _tell_time(session.n_samples * session.bin_width, session.duration)
     return (
-        f"{session.n_channels:,} channels × {lags}; {trials}{session.n_samples:,} samples in "
-        f"{format_duration(session.duration)}{f'; {edges}' if edges else ''}. Target: {outputs}."
+        f"{session.n_channels:,} channels × {lags}; {trials}{session.n_samples:,} samples "
+        f"({time}){f'; {edges}' if edges else ''}. Target: {outputs}."
     )
 
 
+def _tell_time(decoded: float, whole: float) -> str:
+    """Return how many seconds of how many are decoded, in one unit.
+
+    >>> _tell_time(109, 268), _tell_time(30, 50.3)
+    ('1.8 of 4.5 min', '30 of 50 s')
+    """
+    value, unit = format_duration(whole).split()
+    return f"{format_number(decoded / SECONDS[unit], 0 if unit == 's' else 1)} of {value} {unit}"
+
+
 def list_numbers(summary: Summary) -> list[dict[str, Any]]:
-    """Return the numbers of the headline in order: its method, also in the field's own measure, others, chance."""
+    """Return four numbers of the headline: its method, the best rival, a simple decoder, and chance.
+
+    Where the method is also told in the field's own measure, chance is in the line below them (`explain_score`).
+    """
     numbers = summary.headline.numbers
+    main, rival = _show_number("main", numbers.main), _show_number("rival", numbers.rival, "Best rival")
+    simple = _show_linear(summary, numbers.rival) or _show_number("all", numbers.all, "All features")
     field = _show_field(summary)
-    others = [_show_number("rival", numbers.rival, "Best rival")]
-    others += [] if field else [_show_linear(summary) or _show_number("all", numbers.all, "All features")]
-    return [_show_number("main", numbers.main), *field, *others, _show_chance(summary)]
+    return [main, *field, rival, simple] if field else [main, rival, simple, _show_chance(summary)]
+
+
+def explain_score(summary: Summary) -> str:
+    """Return what the score is, and what chance is where it has no place among the numbers."""
+    text = f"{SCORES[summary.score]}; with 95 % intervals."
+    if summary.score == "r2" or not _show_field(summary):
+        return text
+    chance = _show_chance(summary)
+    mean = "" if chance["mean"] is None else f" {format_number(chance['mean'])},"
+    return f"{text} Chance:{mean} {chance['detail']}."
 
 
 def _show_number(key: str, number: Number | None, label: str = "") -> dict[str, Any]:
@@ -60,10 +88,10 @@ def _show_field(summary: Summary) -> list[dict[str, Any]]:
     return [{"key": "field", "label": label, **dict(found), "digits": digits, "detail": "same method"}]
 
 
-def _show_linear(summary: Summary) -> dict[str, Any] | None:
-    """Return the better one of the linear decoders, which everybody knows; None if none was run."""
+def _show_linear(summary: Summary, rival: Number | None) -> dict[str, Any] | None:
+    """Return the better one of the linear decoders, which everybody knows; None if none was run, or it is the rival."""
     found = next((m for m in summary.methods if m.method in LINEAR), None)
-    if found is None:
+    if found is None or (rival is not None and rival.method == found.method):
         return None
     number = Number(label="", method=found.method, n=None, **dict(found.pooled.of(summary.score)))
     return _show_number("linear", number, "Best linear")
@@ -85,6 +113,7 @@ def judge(summary: Summary) -> list[dict[str, str]]:
     """Return the verdict on the data: audit, chance, warnings."""
     serious, others = summary.session.serious, summary.session.warnings
     warnings = [_say("fail", "Probably wrong.", _as_sentence(text)) for text in serious]
+    warnings += [_say("warn", "Warning.", text) for text in limit_chance(summary)]
     warnings += [_say("warn", "Warning.", _as_sentence(text)) for text in others if text not in serious]
     fine = _say("pass", "No warnings.", "")
     folds = FOLDS[summary.session.kind]

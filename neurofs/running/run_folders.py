@@ -105,10 +105,10 @@ def make_entry(
     return IndexEntry(name, "done", href=href, comparison=comparison)
 
 
-def write_index(path: Path, entries: Sequence[IndexEntry]) -> Path:
+def write_index(path: Path, entries: Sequence[IndexEntry], title: str = "") -> Path:
     """Write the index page of many runs, with the claims that a batch left beside it."""
     claims = make_folder(path.parent) / CLAIMS
-    return write_atomically(path, render_index(entries, _read_claims(claims)))
+    return write_atomically(path, render_index(entries, _read_claims(claims), title))
 
 
 class _StoredClaim(BaseModel):

@@ -11,6 +11,7 @@ from neurofs.comparison.chance import ShiftTest, choose_shifted, compare_shifts,
 from neurofs.comparison.headline import judge_chance
 from neurofs.comparison.summary import Chance
 from neurofs.recordings.recording import Recording, Series
+from neurofs.report.verdict import judge
 
 
 def slow_series(rng, n, width=15):
@@ -216,6 +217,7 @@ def test_trials_are_shifted_where_there_are_enough():
     assert {test.shifted for test in few.chance} == {"samples"}
     limit = "With only 20 trials, it is not tested whether more is decoded than the course that all trials share."
     assert limit in few.headline.believe
+    assert ("warn", limit) in [(said["kind"], said["text"]) for said in judge(few)], "the page says so, too"
     assert not any("it is not tested" in text for text in found.headline.believe)
 
 

@@ -11,6 +11,7 @@ from sklearn_protocol import predict_knn, predict_ridge, rank_by_correlation, sp
 import neurofs
 from neurofs.comparison import evaluate
 from neurofs.comparison.evaluate import HOLDOUTS, run_task
+from neurofs.comparison.headline import MOST_KEPT
 from neurofs.comparison.problem import KERNEL, RESULT_ROOMS, SPARSE, Problem, Task, list_tasks, task_key
 from neurofs.decoders import DECODERS
 from neurofs.decoders.base import Decoder
@@ -268,6 +269,8 @@ def test_fewest_channels_are_counted_and_said():
     }
     said = " ".join(found.summary.headline.sentences)
     assert f"{few.n.median} of {SESSION.n_channels} channels" in said
+    often = [one.channel for one in few.channels if one.share > 0.5]
+    assert f"Kept in most folds: {', '.join(often[:MOST_KEPT])}" in said
     assert ("these channels suffice" in said) == few.suffice
     table = found.scores[found.scores["chosen"]].pivot_table("r2", "fold", "method")
     assert few.difference.mean == pytest.approx((table[SPARSE] - table[KERNEL]).mean())

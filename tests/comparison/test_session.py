@@ -1,4 +1,5 @@
 import io
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -6,6 +7,7 @@ import pytest
 import xarray as xr
 
 from neurofs.comparison.session import describe_session
+from neurofs.comparison.tables import rank_channels
 from neurofs.features.tensor import build_tensor
 from neurofs.ground.netcdf import to_netcdf
 from neurofs.recordings.demo import demo_path
@@ -164,3 +166,14 @@ def test_the_raster_is_capped():
     session = describe(recording, recording.channels["name"].tolist())
     assert session["raster"].shape == (12, 60, 150)
     assert session["event_trial"].values[[0, -1]].tolist() == [0, 69]
+
+
+def test_pictures_show_tuned_channels_first_then_those_of_large_weight():
+    weights = xr.Dataset(
+        {"weights": (("selector", "fold", "channel", "lag"), [[[[3.0, 1.0], [1.0, 0.0], [2.0, 0.0], [0.5, 0.0]]]])},
+        coords={"channel": ["a", "b", "c", "d"]},
+    )
+    assert rank_channels(weights) == ["a", "c", "b", "d"]
+    told = {"a": (False, False), "b": (True, None), "c": (True, False), "d": (False, True)}
+    tested = [SimpleNamespace(channel=name, tuned=tuned, adds=adds) for name, (tuned, adds) in told.items()]
+    assert rank_channels(weights, SimpleNamespace(channels=tested)) == ["c", "b", "d", "a"]

@@ -43,15 +43,19 @@ def test_the_headline_counts_channels_and_names_lags():
     tests = make_comparison().summary.channels
     assert list(tell_channels(tests)) == [
         "4 of 8 channels are tuned (false discovery rate 10 %); 2 add something that no other has; "
-        "most informative lags 0 to 100 ms. Most strongly tuned: c0, c2, c4, c6."
+        "2 of the tuned tell most at 0 to 100 ms. Most strongly tuned: c0, c2, c4, c6."
     ]
-    assert "most informative lags 0 to 100 ms" in next(tell_channels(tests, (0.0, 0.2)))
-    assert "their most informative lags are spread over all of 0 to 100 ms." in next(tell_channels(tests, (0.0, 0.1)))
+    assert "2 of the tuned tell most at 0 to 100 ms." in next(tell_channels(tests, (0.0, 0.2)))
+    spread = "the most informative lags of the tuned are spread over all of 0 to 100 ms."
+    assert spread in next(tell_channels(tests, (0.0, 0.1)))
+    late = tests.model_copy(update={"lag_range": (0.2, 0.2)})
+    assert "2 of the tuned tell most at 200 ms." in next(tell_channels(late))
+    assert "2 of the tuned tell most at 200 ms, the longest lag tried." in next(tell_channels(late, (0.0, 0.2)))
     first = [c.model_copy(update={"tuned": i == 0}) for i, c in enumerate(tests.channels)]
     one = tests.model_copy(update={"channels": first, "n_tuned": 1, "n_adds": 1, "lag_range": (0.1, 0.1)})
     assert next(tell_channels(one)) == (
         "1 of 8 channels is tuned (false discovery rate 10 %); 1 adds something that no other has; "
-        "most informative lag 100 ms."
+        "the tuned one tells most at 100 ms."
     )
     never = [c.model_copy(update={"tuned": False}) for c in tests.channels]
     none = tests.model_copy(update={"channels": never, "n_tuned": 0, "n_adds": 0, "lag_range": None})

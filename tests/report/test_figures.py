@@ -74,6 +74,15 @@ def test_the_caption_says_where_the_line_of_chance_comes_from():
     assert "the accuracy at shifted targets" in draw_curves(classes).caption.text
 
 
+def test_the_caption_answers_how_many_features_were_chosen():
+    comparison = make_comparison()
+    chosen = comparison.summary.by_method["rgs"].n.median
+    text = draw_curves(comparison).caption.text
+    assert f"chosen on training data: RGS {chosen}, " in text
+    assert "random" not in text
+    assert "all features" not in text
+
+
 def test_captions_of_classes_speak_of_accuracy():
     classes = make_comparison(classes=("a", "b"), outputs=("d",))
     assert draw_curves(classes).caption.title == "Accuracy by number of features"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from comparisons import make_comparison
 from matplotlib.figure import Figure
-from test_page_layout import check_layout, find_violations
+from pages import check_layout, find_violations
 
 from neurofs.comparison.summary import Number
 from neurofs.report.figures.across import LOWEST, draw_all_lags, draw_all_scores
@@ -123,6 +123,17 @@ def make_entries() -> list[IndexEntry]:
         IndexEntry("bad", "failed", "bad.npz: archive: expected spikes, found no variable of this name"),
         IndexEntry("worse", "failed"),
     ]
+
+
+def test_a_batch_gives_the_index_its_name():
+    html = render_index(make_entries(), title="Spring <1>")
+    assert "<h1>Spring &lt;1&gt;</h1>" in html
+    assert "6 sessions: 4 decoded, 2 failed" in html
+    assert "<h1>6 sessions</h1>" in render_index(make_entries())
+
+
+def test_one_session_has_no_mean_over_sessions():
+    assert draw_all_lags({"a": make_comparison()}) is None
 
 
 def test_scores_have_two_digits_and_their_exact_value():

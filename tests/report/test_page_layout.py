@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from comparisons import HOSTILE, make_comparison
+from pages import OVERLAPS, WORDS, check_layout, find_violations, open_all
 
 from neurofs.comparison.summary import Estimate
 from neurofs.ground.errors import printable
@@ -16,62 +17,10 @@ from neurofs.report.page import render, render_index
 pytestmark = pytest.mark.browser
 
 
-OVERLAPS = """() => {
-  const boxes = [];
-  const clip = (box, element) => {
-    let { left, top, right, bottom } = box;
-    for (let e = element; e; e = e.parentElement) {
-      if (!/auto|hidden|scroll/.test(getComputedStyle(e).overflow + getComputedStyle(e).overflowX)) continue;
-      const o = e.getBoundingClientRect();
-      left = Math.max(left, o.left); right = Math.min(right, o.right);
-      top = Math.max(top, o.top); bottom = Math.min(bottom, o.bottom);
-    }
-    return { left, top, right, bottom };
-  };
-  const walker = document.createTreeWalker(document.querySelector(".page"), NodeFilter.SHOW_TEXT);
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    const parent = node.parentElement;
-    if (!node.textContent.trim() || !parent.checkVisibility()) continue;
-    if (parent.closest("script, style, .hidden, option")) continue;
-    if (parent.closest("thead")) continue;   // sticky heads lie above their own rows by design
-    const svg = parent.closest("svg") !== null;
-    const range = document.createRange();
-    range.selectNodeContents(node);
-    for (const rect of svg ? [parent.getBoundingClientRect()] : range.getClientRects()) {
-      const box = clip(rect, parent), slack = svg ? 0.18 * (box.bottom - box.top) : 1;
-      if (box.right - box.left < 1 || box.bottom - box.top < 1) continue;
-      boxes.push({ text: node.textContent.trim().slice(0, 60), node: parent, left: box.left + 1,
-        right: box.right - 1, top: box.top + slack, bottom: box.bottom - slack });
-    }
-  }
-  boxes.sort((a, b) => a.top - b.top);
-  const found = [];
-  for (const [i, a] of boxes.entries()) for (const b of boxes.slice(i + 1)) {
-    if (b.top >= a.bottom) break;
-    if (a.node !== b.node && a.left < b.right && b.left < a.right) found.push([a.text, b.text]);
-  }
-  const wide = Array.from(document.querySelectorAll(".page *")).filter((e) => {
-    if (!e.checkVisibility()) return false;
-    const r = clip(e.getBoundingClientRect(), e.parentElement);
-    return r.right - r.left > 1 && r.right > innerWidth + 1;
-  }).map((e) => e.tagName + " " + e.textContent.slice(0, 40));
-  const overflow = document.documentElement.scrollWidth - innerWidth;
-  return { overlaps: found.slice(0, 5), wide: wide.slice(0, 5), overflow, boxes: boxes.length };
-}"""
-
-
 def write_page(comparison, tmp_path: Path) -> Path:
     path = tmp_path / "report.html"
     path.write_text(render(comparison), encoding="utf-8")
     return path
-
-
-def check_layout(page) -> None:
-    found = page.evaluate(OVERLAPS)
-    assert found["boxes"] > 20
-    assert found["overflow"] <= 0
-    assert found["wide"] == []
-    assert found["overlaps"] == []
 
 
 def test_the_check_of_the_layout_sees_overlaps(open_page, tmp_path):
@@ -92,7 +41,7 @@ def test_the_check_of_the_layout_sees_overlaps(open_page, tmp_path):
 @pytest.mark.parametrize("width", [1280, 400])
 def test_nothing_overflows_or_overlaps(demo_run, open_page, tmp_path, width, scheme):
     page = open_page(demo_run / "report.html", width, scheme)
-    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    open_all(page)
     page.screenshot(path=tmp_path / f"{width}-{scheme}.png", full_page=True)
     check_layout(page)
 
@@ -144,12 +93,16 @@ def test_pages_of_every_kind_are_sound(kind, open_page, tmp_path):
     path = write_page(KINDS[kind](), tmp_path)
     for width, scheme in ((1280, "light"), (400, "dark")):
         page = open_page(path, width, scheme)
-        page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        open_all(page)
         check_layout(page)
         assert find_violations(page) == []
         assert page.evaluate("document.querySelector('#figure-best svg').getBoundingClientRect().width") > 200
     first = page.locator(".number .value").all_text_contents()
     assert ("8.5" in first) == (kind == "an angle")
+    assert len(first) == 4
+    rival = page.locator("[data-number=rival]").inner_text()
+    simple = page.locator("[data-number=linear]").count()
+    assert simple == (not any(name in rival for name in ("ridge", "Kalman"))), "a simple decoder stands beside it, once"
 
 
 def test_the_index_of_a_failed_batch_is_sound(open_page, tmp_path):
@@ -167,22 +120,6 @@ def test_the_index_of_a_failed_batch_is_sound(open_page, tmp_path):
 
 
 # How much there is to read
-
-
-WORDS = """() => {
-  document.querySelectorAll("details").forEach((d) => d.open = true);
-  const other = "td, th, svg, option, pre:not(.prose), .skip, script, style";
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  let n = 0;
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    if (node.parentElement.closest(other) || !node.parentElement.checkVisibility()) continue;
-    n += node.textContent.split(/\\s+/).filter(Boolean).length;
-  }
-  return n;
-}"""
-"""All that stands between spaces with every fold open: words, numbers, signs and formulas of headings, sentences,
-captions, legends, buttons and the methods text. Left out are cells of tables, labels inside drawings, choices of a
-menu, and what is copied into other programs (BibTeX, run.toml, commands)."""
 
 
 def test_words_are_counted_as_they_are_seen(open_page, tmp_path):
@@ -244,13 +181,6 @@ def test_a_hostile_index_executes_nothing(open_page, tmp_path):
 
 
 # Accessibility
-
-
-def find_violations(page) -> list[str]:
-    from axe_playwright_python.sync_playwright import Axe
-
-    found = Axe().run(page).response["violations"]
-    return [f"{v['id']}: {v['nodes'][0]['html'][:120]}" for v in found if v["impact"] in ("serious", "critical")]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -107,6 +107,15 @@ def test_what_may_be_chance_is_said():
     assert "Beyond chance in part." in html
 
 
+def test_folds_lost_are_whole_percents():
+    comparison = make_comparison()
+    tests = [test.model_copy(update={"wins": 2 / 3}) for test in comparison.summary.tests]
+    html = render(replace(comparison, summary=comparison.summary.model_copy(update={"tests": tests})))
+    table = html[html.index('id="methods-table"') :].split("</table>")[0]
+    shown = re.findall(r'<td class="num" data-value="66.6+7">(.*?)</td>', table)
+    assert set(shown) == {"67"}
+
+
 # Safety
 
 

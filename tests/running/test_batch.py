@@ -346,8 +346,10 @@ def test_five_bad_sessions_among_ten(undisturbed, tmp_path):
 
 def test_failed_sessions_are_the_last_lines(tmp_path):
     (tmp_path / "bad.nwb").write_bytes(b"no HDF5")
-    found = run("batch", write_batch(tmp_path, MINI + '[[session]]\nfile = "bad.nwb"\n'), "--out", tmp_path / "o")
+    named = '[batch]\nname = "Spring"\n' + MINI + '[[session]]\nfile = "bad.nwb"\n'
+    found = run("batch", write_batch(tmp_path, named), "--out", tmp_path / "o")
     assert found.returncode == 1
+    assert "<h1>Spring</h1>" in (tmp_path / "o" / "index.html").read_text()
     assert found.stdout.splitlines()[-1].startswith("failed: bad: bad.nwb: expected")
     assert "2 of 3 sessions done" in found.stdout
 

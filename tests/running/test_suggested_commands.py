@@ -35,7 +35,11 @@ def stop_before_the_work(options, *_, **__):
 def test_the_suggested_command_is_accepted_and_loses_little_or_says_why(shared_data, monkeypatch, name, given, warned):
     asked = CliRunner().invoke(main, ["inspect", str(shared_data / name), *given, "--json"])
     assert asked.exit_code == 0, asked.stderr
-    command = shlex.split(json.loads(asked.stdout)["decode"]["command"])
+    advice = json.loads(asked.stdout)["decode"]
+    others = CliRunner().invoke(main, shlex.split(advice["others"])[1:])
+    assert others.exit_code == 0, others.stderr
+    command = shlex.split(advice["command"])
+    assert command[command.index("--target") + 1].split(",")[0] in others.stdout
     monkeypatch.setattr(run_session, "decode", stop_before_the_work)
     result = CliRunner().invoke(main, command[1:])
     assert isinstance(result.exception, Prepared), result.stderr

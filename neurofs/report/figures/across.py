@@ -146,14 +146,14 @@ def _tabulate_scores(sessions: Sessions) -> Table:
 
 
 def draw_all_lags(sessions: Sessions) -> Picture | None:
-    """Return each lag's share of the weight of the first selector, every session and their mean."""
+    """Return each lag's share of the weight of the first selector, every session and their mean; none of one alone."""
     profiles, firsts = {}, []
     for name, comparison in sessions.items():
         selectors, lags = list_selectors(comparison), 1000 * comparison.weights["lag"].values
         if selectors and len(lags) > 1:
             firsts.append(selectors[0])
             profiles[name] = (lags, weigh_lags(comparison, selectors[0]))
-    if not profiles:
+    if len(profiles) < 2:
         return None
     draw = partial(_plot_lags, profiles=profiles, key=_find_common_key(firsts))
     panel = Panel("", f"Share of weight by lag in {len(profiles)} sessions", draw)

@@ -47,7 +47,8 @@ def draw_weight_maps(comparison: Comparison) -> Picture | None:
         for i, output in enumerate(comparison.weights["output"].values)
     ]
     marks = tell_marks(comparison.summary.channels)
-    caption = write_caption("weights", selector=find_key(selectors[0]).label, marks=marks)
+    silent = "; ×: silent" if comparison.session["silent"].values.any() else ""
+    caption = write_caption("weights", selector=find_key(selectors[0]).label, marks=marks, silent=silent)
     return Picture("weights", caption, panels)
 
 

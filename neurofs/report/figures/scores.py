@@ -22,6 +22,7 @@ from neurofs.report.pictures import Panel, Picture, Table, add_scale, shade, use
 
 AXIS_NAMES = {"r2": "R²", "accuracy": "share of right classes"}
 BASELINES = ("all", "ridge", "kalman")
+NO_CHOICE = ("all", "random")
 OUTPUT_MARKERS = "os^Dv"
 
 Shares = Mapping[str, tuple[np.ndarray, np.ndarray]]
@@ -75,10 +76,17 @@ def draw_curves(comparison: Comparison) -> Picture | None:
         if found[output.name]
     ]
     lines = [line for own in found.values() for line in own]
-    caption = write_caption("curves", first=lines[0].key.label, **CURVE_WORDS[score])
+    caption = write_caption("curves", first=lines[0].key.label, **CURVE_WORDS[score], chosen=_tell_chosen(summary))
     legend = [find_key(s) for s in dict.fromkeys(line.curve.selector for line in lines)]
     numbers = _tabulate_curves(caption.title, lines, score)
     return Picture("curves", caption, panels, legend + _list_baseline_keys(summary), numbers)
+
+
+def _tell_chosen(summary: Summary) -> str:
+    """Return how many features each selector took for soft kNN."""
+    found = summary.by_method
+    chosen = [found[name] for name in dict.fromkeys(c.selector for c in summary.curves) if name in found]
+    return ", ".join(f"{name_method(m.method)} {m.n.median:,}" for m in chosen if m.selector not in NO_CHOICE)
 
 
 def _choose_lines(summary: Summary, output: str, score: str) -> list[Line]:

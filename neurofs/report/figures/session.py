@@ -136,7 +136,8 @@ def draw_rates(comparison: Comparison) -> Picture:
         ),
     ]
     without = f"Without {count_of(n_silent, 'silent channel')}. " if n_silent else ""
-    return Picture("rates", write_caption("rates", without=without), panels)
+    marked = "Diamonds: active in part. " if part.any() else ""
+    return Picture("rates", write_caption("rates", without=without, part=marked), panels)
 
 
 def _draw_spreads(comparison: Comparison) -> Picture:

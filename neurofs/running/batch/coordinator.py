@@ -109,13 +109,15 @@ def run_batch(
     fresh: bool = False,
     keep_going: bool = True,
     check_published: bool = False,
+    title: str = "",
     command: str = "",
     owns_folder: bool = True,
 ) -> Outcome:
     """Do what is missing of many sessions, write their table and index, and return how each session ended.
 
     A batch of its own holds the whole folder `out`, and `fresh` clears it. If `owns_folder` is false, there may be
-    other things: only the run folders of the sessions are held and, if `fresh`, done again.
+    other things: only the run folders of the sessions are held and, if `fresh`, done again. `title` is what the index
+    page is called.
     """
     folders = [session.folder for session in sessions]
     with ExitStack() as held:
@@ -132,7 +134,7 @@ def run_batch(
         batch = Batch(sessions, out, executor, view, limits, command, keep_going)
         try:
             states = batch.run()
-            claims = batch.publish(check_published)
+            claims = batch.publish(check_published, title)
         finally:
             batch.close()
             remove_parts(*places)
@@ -203,11 +205,11 @@ class Batch:
         self._settle(wait=True)
         return self.states
 
-    def publish(self, check_published: bool) -> list[dict[str, Any]]:
+    def publish(self, check_published: bool, title: str) -> list[dict[str, Any]]:
         """Write the table of all scores and the index; return the claims that were checked."""
         from neurofs.running.batch.index import publish  # loads what draws, which nothing else here needs
 
-        shared = Shared.pack("index", (self.out, check_published))
+        shared = Shared.pack("index", (self.out, check_published, title))
         claims = self._ask(publish, shared, self.states, in_time=False).result()
         if isinstance(claims, Failure):
             raise InputError(self.out / "index.html", "an index", claims.reason, "Run the batch again.")

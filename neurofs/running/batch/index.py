@@ -12,12 +12,12 @@ from neurofs.running.batch.session import SessionState
 from neurofs.running.run_folders import CLAIMS, make_entry, write_index
 
 
-def publish(batch: tuple[Path, bool], states: Sequence[SessionState]) -> list[dict[str, Any]]:
+def publish(batch: tuple[Path, bool, str], states: Sequence[SessionState]) -> list[dict[str, Any]]:
     """Write ``scores.csv``, ``claims.json`` and ``index.html`` of a batch; return the claims that were checked.
 
-    `batch` is the output folder, and whether to check the published claims.
+    `batch` is the output folder, whether to check the published claims, and the title of the index.
     """
-    out, check_published = batch
+    out, check_published, title = batch
     done = {state.name: state.session.folder for state in states if state.status == "done"}
     write_atomically(out / "scores.csv", "".join(merge_scores(list(done.values()))))
     comparisons = {name: read(folder) for name, folder in done.items()}
@@ -28,7 +28,7 @@ def publish(batch: tuple[Path, bool], states: Sequence[SessionState]) -> list[di
         claims = check_claims(list(comparisons.values()))
     write_atomically(out / CLAIMS, json.dumps(claims, indent=1, default=str) + "\n")
     entries = [make_entry(s.session.folder, out, s.name, comparisons.get(s.name), s.reason) for s in states]
-    write_index(out / "index.html", entries)
+    write_index(out / "index.html", entries, title)
     return claims
 
 
