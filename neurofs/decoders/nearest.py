@@ -29,6 +29,16 @@ from neurofs.metric.tables import find_table
 MAX_TABLE = 12_000  # rows up to which a table of all distances is kept in memory
 EXACT, ROUGH = 1e-5, 1e-3  # tolerance of local regressions: of predictions, and while parameters are chosen
 NORMAL_ROWS, TUNING_ROWS = 6_500, 3_000  # training rows of normal effort, and while parameters are chosen
+COMPARED = 130_000_000  # numbers (rows × features) that soft kNN compares each sample with at most, with normal effort
+
+
+def count_references(n_rows: int, n_features: int, effort: str) -> int:
+    """Return among how many training rows, evenly chosen, soft kNN looks for neighbors.
+
+    >>> count_references(50_000, 475, "normal"), count_references(57_600, 20_000, "normal")
+    (50000, 6500)
+    """
+    return int(min(bound(effort, COMPARED) / n_features, n_rows))
 
 
 @dataclass(eq=False, repr=False)

@@ -237,6 +237,16 @@ def test_average_is_the_mean_of_its_members(session):
     np.testing.assert_allclose(average.predict(samples[205:]), expected)
 
 
+@pytest.mark.parametrize(("effort", "n_rows"), [("normal", 60), ("quick", 15), ("full", 200)])
+def test_soft_knn_of_an_average_takes_as_many_rows_as_the_effort_allows(session, monkeypatch, effort, n_rows):
+    samples, y = session
+    monkeypatch.setattr(nearest, "COMPARED", 60 * samples.n_features)
+    average = MetricAverage(effort=effort).fit(samples[:200], y[:200])
+    train, targets = average.parts_[0].model["knn"][1].model
+    np.testing.assert_array_equal(np.asarray(train), np.asarray(samples[pick_evenly(200, n_rows)]))
+    np.testing.assert_allclose(targets * average.scale_ + average.mean_, y[pick_evenly(200, n_rows)])
+
+
 def test_decoders_of_one_metric_share_their_tables(session, monkeypatch):
     samples, y = session
     alone = [d().fit(samples[:200], y[:200]).predict(samples[205:]) for d in (LocalLinear, KernelRidgeMetric)]
