@@ -7,7 +7,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR as SklearnSVR
 
 from neurofs.decoders import DECODERS, kernel_ridge, linear, nearest
-from neurofs.decoders.base import best_by_turns, best_of_all
+from neurofs.decoders.base import POWERS, best_by_turns, best_of_all
 from neurofs.decoders.kernel_ridge import KernelRidgeMetric
 from neurofs.decoders.libraries import SVR, GradientBoosting
 from neurofs.decoders.linear import Ridge, WienerCascade
@@ -261,6 +261,25 @@ def test_decoders_of_one_metric_share_their_tables(session, monkeypatch):
         found = decoder._predict_part(part, samples[205:]) * average.scale_ + average.mean_
         np.testing.assert_array_equal(found, expected)
     assert auto.preferred_[0] in ("knn", "local-linear", "kernel-ridge", "average")
+
+
+def test_parameters_of_kernel_ridge_are_searched_once_for_each_power_of_the_weights(session, monkeypatch):
+    samples, y = session
+    weights, searched = np.random.default_rng(1).random(samples.n_features), []
+    plain = KernelRidgeMetric._search
+
+    def search(self, score):
+        searched.append(self.width)
+        return plain(self, score)
+
+    monkeypatch.setattr(KernelRidgeMetric, "_search", search)
+    average = MetricAverage().fit(samples[:200], y[:200], None, weights)
+    assert searched == ["auto"] * len(POWERS)
+    weights = average.parts_[0].weights
+    fixed = KernelRidgeMetric()
+    fixed.SOFTENS = False
+    expected = fixed.fit(samples[:200], y[:200], None, weights).parts_[0].chosen
+    assert average.parts_[0].model["kernel-ridge"][1].chosen == expected
 
 
 @pytest.mark.parametrize("weights", [None, "some"])
