@@ -21,7 +21,7 @@ from neurofs.comparison.problem import Problem, Task, decoders_of, effort_of, ma
 from neurofs.comparison.scores import score_classes, score_values
 from neurofs.comparison.store import TaskResult
 from neurofs.decoders import DECODERS
-from neurofs.decoders.nearest import SoftKNN
+from neurofs.decoders.nearest import SoftKNN, count_references
 from neurofs.features.holdouts import Holdout, hold_out, pick_evenly
 from neurofs.features.samples import Samples
 from neurofs.ground.effort import bound
@@ -152,6 +152,12 @@ def _thin(problem: Problem, n_rows: int) -> np.ndarray:
     return pick_evenly(n_rows, int(min(bound(problem.options.effort, JUDGED), n_rows)))
 
 
+def _references(problem: Problem, train: Half) -> Half:
+    """Return the training rows among which soft kNN looks for neighbors: all, or of very many an even selection."""
+    most = count_references(len(train.y), problem.samples.n_features, problem.options.effort)
+    return train if most == len(train.y) else train[pick_evenly(len(train.y), most)]
+
+
 def _sizes(problem: Problem, method: str) -> np.ndarray:
     """Return the numbers of features of a curve; the baseline of all features has but one."""
     n_features = problem.samples.n_features
@@ -224,6 +230,7 @@ def _predict_curves(
     weighted: bool,
 ) -> np.ndarray:
     """Predict the test part with the first n features, (points, sizes, rows): values, or classes."""
+    train = _references(problem, train)
     curves = prefix_curves(
         train.samples,
         _targets(problem, train),
@@ -270,6 +277,7 @@ def fit_method(problem: Problem, method: str, task: Task, train: Half) -> Any:
 def _fit_soft_knn(problem: Problem, ranking: Ranking, choice: Choice, train: Half) -> SoftKNN:
     """Return soft kNN with the choices of a selector."""
     metric = (ranking if choice.weighted else replace(ranking, metric=None)).top(choice.n)
+    train = _references(problem, train)
     decoder: SoftKNN = SoftKNN(n_neighbors=choice.k, beta=choice.beta)
     return decoder.fit(train.samples, _targets(problem, train), train.trials, metric)
 

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from neurofs.features.holdouts import Holdout, hold_out, pick_evenly
 from neurofs.features.samples import Samples, as_samples
 from neurofs.ground.method import Method
+from neurofs.metric.tables import find_once
 
 POWERS = (1.0, 0.5, 0.0)  # of the weights of a metric that hold-outs choose from; 0 is unit weights
 Score = Callable[..., float]
@@ -285,14 +286,15 @@ class TunedDecoder(Decoder):
         """Return a function that predicts one window after another; a child may prepare what all windows share."""
         return lambda window, follows: self._predict_part(part, window)
 
-    def _choose(self, rehearsals: list[Rehearsal]) -> dict[str, float]:
+    def _choose(self, rehearsals: list[Rehearsal], score: Score | None = None) -> dict[str, float]:
         """Return the parameters: those given, and in place of "auto" those of the least error on the hold-outs."""
-        return self._search(self._scorer(rehearsals))
+        settings, score = (type(self), *self.get_params().items()), score or self._scorer(rehearsals)
+        return dict(find_once(settings, rehearsals, lambda: self._search(score)))
 
     def _least_error(self, rehearsals: list[Rehearsal]) -> float:
         """Return the error of the best parameters on the hold-outs."""
         score = self._scorer(rehearsals)
-        return score(**self._search(score))
+        return score(**self._choose(rehearsals, score))
 
     def _search(self, score: Score) -> dict[str, float]:
         grids = self._grids()

@@ -27,7 +27,18 @@ from neurofs.metric.neighbors import Neighbors, Search, find_neighbors, local_li
 from neurofs.metric.tables import find_table
 
 MAX_TABLE = 12_000  # rows up to which a table of all distances is kept in memory
+EXACT, ROUGH = 1e-5, 1e-3  # tolerance of local regressions: of predictions, and while parameters are chosen
 NORMAL_ROWS, TUNING_ROWS = 6_500, 3_000  # training rows of normal effort, and while parameters are chosen
+COMPARED = 130_000_000  # numbers (rows × features) that soft kNN compares each sample with at most, with normal effort
+
+
+def count_references(n_rows: int, n_features: int, effort: str) -> int:
+    """Return among how many training rows, evenly chosen, soft kNN looks for neighbors.
+
+    >>> count_references(50_000, 475, "normal"), count_references(57_600, 20_000, "normal")
+    (50000, 6500)
+    """
+    return int(min(bound(effort, COMPARED) / n_features, n_rows))
 
 
 @dataclass(eq=False, repr=False)
@@ -133,7 +144,7 @@ class LocalLinear(SoftKNN):
     def _prepare(self, t: Rehearsal) -> Predict:
         t = t.keep(int(min(bound(self.effort, TUNING_ROWS), len(t.train))))
         near, table = self._find_most(t), table_that_fits(t.train, t.weights)
-        return lambda **chosen: _local_linear(near, t.targets, table, **chosen)
+        return lambda **chosen: _local_linear(near, t.targets, table, tolerance=ROUGH, **chosen)
 
     def _start_part(self, part: Part) -> PartStep:
         train, targets, table = part.model
@@ -147,11 +158,17 @@ class LocalLinear(SoftKNN):
 
 
 def _local_linear(
-    near: Neighbors, targets: np.ndarray, table: Any, n_neighbors: float, beta: float, ridge: float
+    near: Neighbors,
+    targets: np.ndarray,
+    table: Any,
+    n_neighbors: float,
+    beta: float,
+    ridge: float,
+    tolerance: float = EXACT,
 ) -> np.ndarray:
     """Estimate with the ridge in units of the mean eigenvalue; a mean of k of them is the trace."""
     k = min(int(n_neighbors), near.index.shape[1])
-    return local_linear(near, targets, k=k, beta=beta, ridge=ridge / k, pairwise=table)
+    return local_linear(near, targets, k=k, beta=beta, ridge=ridge / k, pairwise=table, tolerance=tolerance)
 
 
 def table_that_fits(train: Samples, weights: Any) -> np.ndarray | None:

@@ -29,6 +29,9 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 ZERO = np.float32(0.0)
 TWO = np.float32(2.0)
 QUERIES = 4  # queries of one block of `batch_distances`
+DIGIT_BITS, DIGIT, DIGITS = np.uint64(8), np.uint64(255), 256  # of keys that are sorted
+CANDIDATES = 4  # times k: rows that are put together before the k nearest of them are kept
+NO_SIGN, SHIFT, ROW = np.uint32(2**31 - 1), np.uint64(32), np.uint64(2**32 - 1)
 
 
 # ----------------------------------------------------------------------------------------------- distances
@@ -182,35 +185,65 @@ def sift_down(distance, index, size, r):
 
 
 @njit(cache=True)
-def _heap_sort(distance, index, size):
-    """Turn a max-heap into ascending (distance, index) order."""
-    for last in range(size - 1, 0, -1):
-        distance[0], distance[last] = distance[last], distance[0]
-        index[0], index[last] = index[last], index[0]
-        sift_down(distance, index, last, 0)
+def _sort_keys(keys, size, space, counts):
+    """Put the first `size` keys in ascending order of distance; return the array that has them, and the other.
+
+    Equal distances stay in the order in which they are. Digit by digit, without a comparison: what differs between
+    keys begins below their common digits.
+    """
+    least, most = keys[0], keys[0]
+    for c in range(size):
+        least, most = min(least, keys[c]), max(most, keys[c])
+    shift, base = SHIFT, least >> SHIFT
+    while (most >> SHIFT) - base >> (shift - SHIFT):
+        counts[:] = 0
+        for c in range(size):
+            counts[((keys[c] >> SHIFT) - base >> (shift - SHIFT)) & DIGIT] += 1
+        total = 0
+        for digit in range(counts.shape[0]):
+            total, counts[digit] = total + counts[digit], total
+        for c in range(size):
+            digit = ((keys[c] >> SHIFT) - base >> (shift - SHIFT)) & DIGIT
+            space[counts[digit]] = keys[c]
+            counts[digit] += 1
+        keys, space = space, keys
+        shift += DIGIT_BITS
+    return keys, space
 
 
 @njit(cache=True)
 def k_smallest(d, bound, starts, groups, start, group, span, k, index, distance):
     """Write the k admissible rows of least d ≤ bound, nearest first, and return how many there are.
 
-    A row is met in the order of its index, so one that equals the worst of the heap never enters: ties go to
-    the lower index.
+    A key holds the bits of a distance, which order as distances do, and then the row: ties go to the lower index.
+    Rows that may be among the nearest are put together; as soon as there are many, the k nearest are kept and bound
+    the rest.
     """
-    m, size, j = d.shape[0], 0, 0
-    while j < m and size < k:
-        if d[j] <= bound and groups[j] != group and abs(starts[j] - start) >= span:
-            distance[size], index[size] = d[j], j
-            size += 1
-        j += 1
-    for r in range(size // 2 - 1, -1, -1):
-        sift_down(distance, index, size, r)
-    while j < m:
-        if d[j] < distance[0] and groups[j] != group and abs(starts[j] - start) >= span:
-            distance[0], index[0] = d[j], j
-            sift_down(distance, index, size, 0)
-        j += 1
-    _heap_sort(distance, index, size)
+    m, bits = d.shape[0], d.view(np.uint32)
+    keys, space = np.empty(min(CANDIDATES * k, m) + 1, np.uint64), np.empty(min(CANDIDATES * k, m) + 1, np.uint64)
+    counts = np.empty(DIGITS, np.int32)
+    beyond = np.float32(bound).view(np.uint32) + np.uint32(1)
+    size = j = 0
+    while True:
+        found = size  # so many are known to be admissible
+        while j < m and size < keys.shape[0]:
+            keys[size] = (np.uint64(bits[j] & NO_SIGN) << SHIFT) | np.uint64(j)
+            size += (bits[j] & NO_SIGN) < beyond
+            j += 1
+        for c in range(found, size):
+            row = np.int64(keys[c] & ROW)
+            if groups[row] != group and abs(starts[row] - start) >= span:
+                keys[found] = keys[c]
+                found += 1
+        keys, space = _sort_keys(keys, found, space, counts)
+        size = min(found, k)
+        if j == m:
+            break
+        if size == k:
+            beyond = np.uint32(keys[k - 1] >> SHIFT)
+    for r in range(size):
+        index[r] = np.int64(keys[r] & ROW)
+        distance[r] = d[index[r]]
     return size
 
 
@@ -275,7 +308,10 @@ def soft_weights(distance, count, beta, adaptive, p):
     total = 0.0
     for r in range(count):
         excess = distance[r] - least
-        p[r] = np.exp(-excess / width) if width > 0.0 else (1.0 if excess == 0.0 else 0.0)
+        if r > 0 and distance[r] == distance[r - 1]:  # as is usual for counts: nothing new to compute
+            p[r] = p[r - 1]
+        else:
+            p[r] = np.exp(-excess / width) if width > 0.0 else (1.0 if excess == 0.0 else 0.0)
         total += p[r]
     for r in range(count):
         p[r] /= total

@@ -252,11 +252,13 @@ def local_linear(
     adaptive: bool = True,
     ridge: float = 0.01,
     pairwise: np.ndarray | None = None,
+    tolerance: float = 1e-5,
 ) -> np.ndarray:
     """Estimate by weighted ridge regression on the first k neighbors, evaluated at the query.
 
     `pairwise`, the squared distances among the training rows under the same weights (`pairwise_distances`),
-    saves the k² products over all features of each query.
+    saves the k² products over all features of each query. `tolerance` is that of the equations of a regression, as
+    a fraction of their right-hand side.
     """
     Y = as_outputs(y, len(near.train))
     out = np.empty((len(near.queries), Y.shape[1]))
@@ -265,11 +267,11 @@ def local_linear(
     loops_neighbors.soft_weights_of_rows(near.distance, near.count, p.shape[1], beta, adaptive, p)
     if pairwise is not None:
         table = np.ascontiguousarray(pairwise, np.float32)
-        loops_linear.local_linear_from_table(table, near.index, near.distance, near.count, p, Y, ridge, out)
+        loops_linear.local_linear_from_table(table, near.index, near.distance, near.count, p, Y, ridge, tolerance, out)
         return out
     train, queries = near.train, near.queries
     windows = plain(train.flat), train.starts, near.w2, plain(queries.flat), queries.starts
-    loops_linear.local_linear(*windows, near.index, near.count, p, Y, ridge, out)
+    loops_linear.local_linear(*windows, near.index, near.count, p, Y, ridge, tolerance, out)
     return out
 
 

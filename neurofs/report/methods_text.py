@@ -11,7 +11,7 @@ from neurofs.comparison.names import name_method, split_method
 from neurofs.comparison.problem import find_settings
 from neurofs.comparison.summary import Audit
 from neurofs.decoders import DECODERS
-from neurofs.decoders.nearest import NORMAL_ROWS, TUNING_ROWS
+from neurofs.decoders.nearest import NORMAL_ROWS, TUNING_ROWS, count_references
 from neurofs.features.scaling import NORMAL
 from neurofs.ground.effort import bound
 from neurofs.ground.errors import printable
@@ -138,8 +138,15 @@ def _tell_effort(comparison: Comparison) -> str:
         f" For the sake of time ({effort} effort), n, k and β of soft kNN were chosen on at most {judged:,.0f} samples "
         f"of each hold-out, and its curves over n show as many of each test part; SKS counted the errors of "
         f"{counted:,.0f} samples; SKS, local-linear regression and kernel ridge, where used, took at most {rows:,.0f} "
-        f"training samples ({tuning:,.0f} while parameters were chosen), spread evenly."
+        f"training samples ({tuning:,.0f} while parameters were chosen), spread evenly." + _tell_references(comparison)
     )
+
+
+def _tell_references(comparison: Comparison) -> str:
+    """Return among how many training samples soft kNN looked for neighbors; nothing if among all."""
+    session, n_train = comparison.summary.session, max(fold.n_train for fold in comparison.summary.audit.folds)
+    most = count_references(n_train, session.n_channels * session.n_lags, comparison.config.effort)
+    return f" Soft kNN looked for neighbors among {most:,} training samples, spread evenly." if most < n_train else ""
 
 
 def _tell_settings(comparison: Comparison, name: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from neurofs.comparison.names import name_method
-from neurofs.comparison.problem import Problem, Task
+from neurofs.comparison.problem import BASELINES, Problem, Task
 from neurofs.comparison.store import TaskResult
 
 BASELINE = "ridge"
@@ -26,13 +26,17 @@ class FirstLook:
     def order(self, tasks: list[Task]) -> list[Task]:
         """Return the tasks with those that are looked at in front; they come in no order that results depend on.
 
-        Kalman filters stand before further outputs of the selector, so that two workers do not compile the same loops.
+        A Kalman filter and another selector stand before further outputs of the first selector: from a cold start,
+        two workers would compile the same loops side by side if both began with the same method.
         """
+        others = [t for t in tasks if t.output == 0 and self._is_first(t) and t.method not in (*self._rows, *BASELINES)]
 
         def place(task: Task) -> int:
             if self._is_wanted(task):
-                return 0 if task.method == BASELINE else 1 if task.output == 0 else 3
-            return 2 if task.method == "kalman" and (task.repeat, task.fold) == self._place else 4
+                return 0 if task.method == BASELINE else 1 if task.output == 0 else 4
+            if task.method == "kalman" and self._is_first(task):
+                return 2
+            return 3 if task in others[:1] else 5
 
         return sorted(tasks, key=place)
 
@@ -45,7 +49,11 @@ class FirstLook:
                 self._say(f"the first of {self._n_folds} folds: {', '.join(self._describe(rows))}")
 
     def _is_wanted(self, task: Task) -> bool:
-        return task.method in self._rows and (task.repeat, task.fold) == self._place
+        return task.method in self._rows and self._is_first(task)
+
+    def _is_first(self, task: Task) -> bool:
+        """Tell whether a task is of the first fold."""
+        return (task.repeat, task.fold) == self._place
 
     def _describe(self, rows: list[dict[str, float]]) -> Iterator[str]:
         name = {"accuracy": "accuracy", "r2": "R²"}[self._score]

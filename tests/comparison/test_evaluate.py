@@ -13,7 +13,7 @@ from neurofs.comparison import evaluate
 from neurofs.comparison.evaluate import HOLDOUTS, run_task
 from neurofs.comparison.headline import MOST_KEPT
 from neurofs.comparison.problem import KERNEL, RESULT_ROOMS, SPARSE, Problem, Task, list_tasks, task_key
-from neurofs.decoders import DECODERS
+from neurofs.decoders import DECODERS, nearest
 from neurofs.decoders.base import Decoder
 from neurofs.features.holdouts import hold_out, pick_evenly
 from neurofs.features.splits import overlap_audit
@@ -82,6 +82,22 @@ def test_curves_of_long_test_parts_show_an_even_selection(selector, monkeypatch)
     same = [row for row in found.rows if (row["n"], row["weighted"]) == (chosen["n"], chosen["weighted"])]
     truth, predicted = problem.targets[few, 0], found.predicted[selector][pick_evenly(len(test), n_judged)]
     assert same[0]["mse"] == pytest.approx(np.mean((truth - predicted) ** 2), rel=1e-4)
+
+
+def test_soft_knn_looks_among_an_even_selection_of_very_many_training_rows(monkeypatch):
+    problem = without_ties(make_problem(n_neighbors=7, beta=0.5, decoders=("knn",)))
+    monkeypatch.setattr(nearest, "COMPARED", 30 * problem.samples.n_features)
+    task = Task("all", 0, 0, 2)
+    train, test, rows, _ = split(problem, task)
+    few = pick_evenly(len(rows), 30)
+    predicted = predict_knn(train[few], problem.targets[rows[few], 0], test, 7)
+    found = run_task(problem, task)
+    np.testing.assert_allclose(found.predicted["all"], predicted, atol=2e-3 * np.abs(predicted).max())
+    assert {row["n_train"] for row in found.rows} == {len(rows)}
+    full = without_ties(make_problem(n_neighbors=7, beta=0.5, decoders=("knn",), effort="full"))
+    predicted = predict_knn(train, problem.targets[rows, 0], test, 7)
+    whole = run_task(full, task).predicted["all"]
+    np.testing.assert_allclose(whole, predicted, atol=2e-3 * np.abs(predicted).max())
 
 
 def test_n_is_chosen_by_the_inner_hold_outs_alone():

@@ -7,7 +7,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR as SklearnSVR
 
 from neurofs.decoders import DECODERS, kernel_ridge, linear, nearest
-from neurofs.decoders.base import best_by_turns, best_of_all
+from neurofs.decoders.base import POWERS, best_by_turns, best_of_all
 from neurofs.decoders.kernel_ridge import KernelRidgeMetric
 from neurofs.decoders.libraries import SVR, GradientBoosting
 from neurofs.decoders.linear import Ridge, WienerCascade
@@ -237,6 +237,16 @@ def test_average_is_the_mean_of_its_members(session):
     np.testing.assert_allclose(average.predict(samples[205:]), expected)
 
 
+@pytest.mark.parametrize(("effort", "n_rows"), [("normal", 60), ("quick", 15), ("full", 200)])
+def test_soft_knn_of_an_average_takes_as_many_rows_as_the_effort_allows(session, monkeypatch, effort, n_rows):
+    samples, y = session
+    monkeypatch.setattr(nearest, "COMPARED", 60 * samples.n_features)
+    average = MetricAverage(effort=effort).fit(samples[:200], y[:200])
+    train, targets = average.parts_[0].model["knn"][1].model
+    np.testing.assert_array_equal(np.asarray(train), np.asarray(samples[pick_evenly(200, n_rows)]))
+    np.testing.assert_allclose(targets * average.scale_ + average.mean_, y[pick_evenly(200, n_rows)])
+
+
 def test_decoders_of_one_metric_share_their_tables(session, monkeypatch):
     samples, y = session
     alone = [d().fit(samples[:200], y[:200]).predict(samples[205:]) for d in (LocalLinear, KernelRidgeMetric)]
@@ -251,6 +261,25 @@ def test_decoders_of_one_metric_share_their_tables(session, monkeypatch):
         found = decoder._predict_part(part, samples[205:]) * average.scale_ + average.mean_
         np.testing.assert_array_equal(found, expected)
     assert auto.preferred_[0] in ("knn", "local-linear", "kernel-ridge", "average")
+
+
+def test_parameters_of_kernel_ridge_are_searched_once_for_each_power_of_the_weights(session, monkeypatch):
+    samples, y = session
+    weights, searched = np.random.default_rng(1).random(samples.n_features), []
+    plain = KernelRidgeMetric._search
+
+    def search(self, score):
+        searched.append(self.width)
+        return plain(self, score)
+
+    monkeypatch.setattr(KernelRidgeMetric, "_search", search)
+    average = MetricAverage().fit(samples[:200], y[:200], None, weights)
+    assert searched == ["auto"] * len(POWERS)
+    weights = average.parts_[0].weights
+    fixed = KernelRidgeMetric()
+    fixed.SOFTENS = False
+    expected = fixed.fit(samples[:200], y[:200], None, weights).parts_[0].chosen
+    assert average.parts_[0].model["kernel-ridge"][1].chosen == expected
 
 
 @pytest.mark.parametrize("weights", [None, "some"])

@@ -70,6 +70,26 @@ def test_neighbors_of_test_rows(kind):
     np.testing.assert_allclose(neighbors.soft_knn(near, Y, k=4, beta=0.25), expected, atol=1e-5)
 
 
+@pytest.mark.parametrize("k", [1, 7, 40])
+@pytest.mark.parametrize("levels", [2, 5, 1000])
+@pytest.mark.parametrize("bound", [np.inf, "k-th"])
+def test_the_nearest_of_many_rows_with_ties(k, levels, bound):
+    """More rows than are put together at a time; some are of the query's group, or overlap it."""
+    rng = np.random.default_rng(levels)
+    d = rng.integers(0, levels, 500).astype(np.float32)
+    d[:200] += levels / 2  # so that what is found first is not what is nearest
+    d[::90], d[5] = np.inf, -0.0
+    starts, groups = np.arange(500), np.arange(500) // 3
+    allowed = np.flatnonzero((np.abs(starts - 250) >= 4) & (groups != 30))
+    expected = allowed[np.lexsort((allowed, d[allowed]))][:k]
+    limit = d[expected].max() if bound == "k-th" else bound
+    index, distance = np.full(k, -1), np.full(k, np.inf, np.float32)
+    found = loops_neighbors.k_smallest(d, float(limit), starts, groups, 250, 30, 4, k, index, distance)
+    assert found == k
+    np.testing.assert_array_equal(index, expected)
+    np.testing.assert_array_equal(distance, d[expected])
+
+
 def test_windows_exclude_what_overlaps_and_trials():
     samples, _, w = windows()
     groups = np.arange(25) // 6
@@ -111,6 +131,8 @@ def test_local_linear(kind, k):
     np.testing.assert_allclose(neighbors.local_linear(near, Y, ridge=0.05), expected, atol=2e-4)
     table = neighbors.pairwise_distances(X, weights=w)
     np.testing.assert_allclose(neighbors.local_linear(near, Y, ridge=0.05, pairwise=table), expected, atol=2e-3)
+    rough = neighbors.local_linear(near, Y, ridge=0.05, tolerance=1e-3)
+    np.testing.assert_allclose(rough, expected, atol=5e-3)
 
 
 @pytest.mark.parametrize("kind", KINDS)

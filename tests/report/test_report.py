@@ -203,6 +203,11 @@ def test_the_methods_text_follows_the_settings():
     assert "For the sake of time (normal effort), n, k and β of soft kNN were chosen on at most 1,000 samples" in text
     assert "chosen on at most 1,000 samples of each hold-out, and its curves over n show as many" in text
     assert "counted the errors of 2,000 samples" in text
+    assert "Soft kNN looked for neighbors among" not in text
+    many = [fold.model_copy(update={"n_train": 5_000_000}) for fold in folds]
+    longer = summary.model_copy(update={"audit": summary.audit.model_copy(update={"folds": many})})
+    text = write_methods(replace(comparison, summary=longer))
+    assert "Soft kNN looked for neighbors among 4,062,500 training samples, spread evenly." in text
     full = comparison.config.model_copy(update={"effort": "full"})
     assert "For the sake of time" not in write_methods(replace(comparison, summary=long, config=full))
     pipeline = Path(__file__).parents[2] / "pipelines" / "navot2005.toml"

@@ -37,20 +37,20 @@ def test_the_first_fold_is_told_before_the_others_are_done(problem, tmp_path):
     results = run_tasks(problem, TaskStore(tmp_path), Serial(), count, said.append)
     ridge, corrcoef = mean_r2(problem, "ridge"), mean_r2(problem, "corrcoef")
     assert said[:3] == [0, f"the first of 3 folds: ridge R² = {ridge:.3f}", 1]
-    assert said[5] == f"the first of 3 folds: correlation R² = {corrcoef:.3f}"
-    assert said[6:] == list(range(4, len(results) + 1))
+    assert said[6] == f"the first of 3 folds: correlation R² = {corrcoef:.3f}"
+    assert said[7:] == list(range(5, len(results) + 1))
     again = []
     run_tasks(problem, TaskStore(tmp_path), Serial(), say=again.append)
-    assert again == [said[1], said[5]]
+    assert again == [said[1], said[6]]
 
 
 def test_all_tasks_are_done_once_with_the_looks_in_front(problem):
     tasks = list_tasks(problem)
     ordered = FirstLook(problem, print).order(tasks)
     assert sorted(ordered) == sorted(tasks)
-    first = ["ridge-all-r0-f0", "corrcoef-o0-r0-f0", "kalman-all-r0-f0", "corrcoef-o1-r0-f0"]
-    assert [task.id for task in ordered[:4]] == first
-    assert ordered[4:] == [task for task in tasks if task not in ordered[:4]]
+    first = ["ridge-all", "corrcoef-o0", "kalman-all", "infogain-o0", "corrcoef-o1"]
+    assert [task.id for task in ordered[:5]] == [f"{task}-r0-f0" for task in first]
+    assert ordered[5:] == [task for task in tasks if task not in ordered[:5]]
 
 
 def pace(methods=("rgs", "sks", "ridge"), n_folds=4, n_jobs=2):
