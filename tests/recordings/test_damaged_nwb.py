@@ -181,7 +181,7 @@ DAMAGE = {
     "no stop": (delete("intervals/trials/stop_time"), ["columns start_time and stop_time", "--no-trials"]),
     "too few stops": (replace("intervals/trials/stop_time", [1.0]), ["one stop per start; found 1 stops for 3 starts"]),
     "trial ends first": (change("intervals/trials/stop_time", 1, 0.1), ["trials, row 1", "--no-trials"]),
-    "trial of NaN": (change("intervals/trials/stop_time", 1, np.nan), ["trials", "--no-trials"]),
+    "trial without end": (change("intervals/trials/stop_time", 1, np.inf), ["trials", "--no-trials"]),
     "trials elsewhere": (link("intervals/trials", h5py.ExternalLink("x.h5", "/")), ["an external link to x.h5"]),
 }
 
