@@ -84,7 +84,7 @@ COURSES = {
         "reference": "most frequent class",
         "good": "where they meet, classes are not told apart",
     },
-    "few": {"text": " Dotted: less than half of them."},
+    "few": {"text": " Dotted: less than half."},
 }
 """Words of the course of the error within a trial, for values and for classes."""
 
@@ -140,8 +140,7 @@ _CAPTIONS = {
         "other; all over the matrix they are chance.",
     ),
     "rates": Caption(
-        "Rates",
-        "{without}{part}Fano factor: variance over mean of counts; 1 is a Poisson process, far below it an artifact.",
+        "Rates", "{without}{part}Fano factor: variance / mean of counts; 1: Poisson, far below: an artifact."
     ),
     "trials": Caption("Trials", "Dashed: the window of one sample, {window} s; shorter trials give none."),
     "tuning": Caption(

@@ -211,7 +211,7 @@ def _tabulate_methods(summary: Summary) -> Table:
         for m in summary.methods
     ]
     titles = TABLED_SCORES[summary.score].values()
-    caption = "Means over folds and outputs, with 95 % intervals"
+    caption = "Means over folds and outputs, 95 % intervals"
     digits = [0, *(3 for _ in titles), 0, 3, 0]
     return Table(caption, ("method", *titles, "n", "p (Holm)", "folds lost (%)"), rows, digits)
 
@@ -263,7 +263,7 @@ def _list_channels(comparison: Comparison) -> Iterator[Block]:
     by = find_key(names[0]).label if names else "no selector"
     rows = [tuple(record[key] for key in used) for record in records]
     columns, digits = zip(*(CHANNEL_COLUMNS[key] for key in used), strict=True)
-    first = "tuned or adding ones first, " if comparison.summary.channels else ""
+    first = "tuned or adding first, " if comparison.summary.channels else ""
     yield _table("channels", Table(f"Channels, {first}by weight of {by}", columns, rows, digits), sortable=True)
     tests = comparison.summary.channels
     said = [_explain_tests(tests, comparison.summary.session)] if tests else []
@@ -279,7 +279,7 @@ def _selection(comparison: Comparison, draw: Draw) -> Iterator[Block]:
     if kinds:
         counts.append(("all channels", comparison.weights.sizes["channel"], None, *by_kind["all channels"]))
     columns = ("selector", "channels", "lags of each", *(f"{kind} (%)" for kind in kinds))
-    caption = f"Origin of the best {n} features, mean over folds and outputs"
+    caption = f"The best {n} features, mean over folds and outputs"
     yield _table("kinds", Table(caption, columns, counts, 1))
     missing = "No stability: it takes two folds or more, and a selector that leaves features out."
     yield _picture(draw_stability(comparison), draw, missing)

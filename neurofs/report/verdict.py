@@ -112,8 +112,8 @@ def _show_chance(summary: Summary) -> dict[str, Any]:
 def judge(summary: Summary) -> list[dict[str, str]]:
     """Return the verdict on the data: audit, chance, warnings."""
     serious, others = summary.session.serious, summary.session.warnings
-    warnings = [_say("fail", "Probably wrong.", _as_sentence(text)) for text in serious]
-    warnings += [_say("warn", "Warning.", text) for text in limit_chance(summary)]
+    warnings = [_say("warn", "Warning.", text) for text in limit_chance(summary)]
+    warnings += [_say("fail", "Probably wrong.", _as_sentence(text)) for text in serious]
     warnings += [_say("warn", "Warning.", _as_sentence(text)) for text in others if text not in serious]
     fine = _say("pass", "No warnings.", "")
     folds = FOLDS[summary.session.kind]
