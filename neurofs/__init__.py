@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # so that editors and type checkers know what `neurofs.load` 
     )
     from neurofs.ground.method import Method as Method
     from neurofs.ground.works import Work as Work
-    from neurofs.pipeline import compare as compare, encode as encode
+    from neurofs.pipeline import encode as encode
     from neurofs.recordings.quality import inspect_file as inspect_file
     from neurofs.recordings.readers import load as load
     from neurofs.recordings.recording import Recording as Recording, Series as Series
@@ -52,6 +52,7 @@ if TYPE_CHECKING:  # so that editors and type checkers know what `neurofs.load` 
     from neurofs.report.page import render as render
     from neurofs.report.time_page import draw_time_course as draw_time_course, render_time_course as render_time_course
     from neurofs.report.variation_page import draw_variation as draw_variation, render_variation as render_variation
+    from neurofs.running.comparing import compare as compare
     from neurofs.running.fitting import fit as fit
     from neurofs.running.session import decode as decode
     from neurofs.running.varying import vary as vary
@@ -81,7 +82,7 @@ _ROOMS = {
     "decoders.model": "Model",
     "decoders.model_folder": "read_model",
     "decoders.online": "OnlineDecoder",
-    "pipeline": "compare encode",
+    "pipeline": "encode",
     "comparison.comparison": "Comparison read save",
     "comparison.variation": "Variation read_variation",
     "comparison.contrast": "compare_runs",
@@ -90,6 +91,7 @@ _ROOMS = {
     "report.notebook": "Plots show_axes show_report",
     "report.variation_page": "draw_variation render_variation",
     "report.time_page": "draw_time_course render_time_course",
+    "running.comparing": "compare",
     "running.session": "decode",
     "running.fitting": "fit",
     "running.varying": "vary",

@@ -6,8 +6,8 @@
     save(comparison, "runs/day1")
     write_report("runs/day1")
 
-`compare` follows it in memory. `running.session.decode` follows it with a run folder, from which an interrupted
-run goes on.
+`running.comparing.compare` follows it in memory, `running.session.decode` with a run folder, from which an
+interrupted run goes on.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,9 +20,8 @@ import xarray as xr
 from neurofs.comparison.channel_tests import ask_channels
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.digest import summarize
-from neurofs.comparison.evaluate import run_task
 from neurofs.comparison.given import choose_recording
-from neurofs.comparison.problem import Problem, Task, list_tasks
+from neurofs.comparison.problem import Problem, Task
 from neurofs.comparison.provenance import describe_provenance
 from neurofs.comparison.session import describe_session
 from neurofs.comparison.store import TaskResult
@@ -91,23 +90,6 @@ def _measure_dependency(prepared: Prepared, scores: pd.DataFrame) -> tuple[Depen
 
     channels = [str(name) for name in prepared.tensor["channel"].values]
     return measure_dependency(prepared.problem, scores, channels, prepared.tensor["lag"].values[::-1])
-
-
-def compare(recording: object, target: str | Sequence[str], **options: Unpack[RunKeys]) -> Comparison:
-    """Compare selectors on a recording; `options` are the keys of a run.toml.
-
-    A recording may also be a path, or anything else that `load` takes; selectors are names, or estimators whose
-    parameters are then the settings.
-
-    >>> from neurofs.recordings.simulate import simulate_session
-    >>> session = simulate_session(12, n_electrodes=4, random_state=1)
-    >>> found = compare(session, "hand_velocity:x", n_lags=3, selectors=["corrcoef"], n_splits=3)
-    >>> found.summary.audit.passed, found.summary.methods[0].method
-    (True, 'corrcoef')
-    """
-    prepared = prepare(*choose_recording(recording, {**options, "target": target}))
-    tasks = list_tasks(prepared.problem)
-    return finish(prepared, {task: run_task(prepared.problem, task) for task in tasks})
 
 
 def encode(recording: object, target: str | Sequence[str], **options: Unpack[RunKeys]) -> pd.DataFrame:

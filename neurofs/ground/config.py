@@ -210,10 +210,10 @@ class CompareOptions(Options):
     settings: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="Settings of selectors, as SELECTOR.NAME=VALUE."
     )
-    folds: Literal["auto", "trials", "blocks", "permuted", "shuffled"] = Field(
+    folds: Literal["auto", "trials", "blocks", "permuted", "shuffled", "given"] = Field(
         "auto",
         description="Runs of whole trials, or contiguous blocks; permuted ones measure interpolation in time; shuffled "
-        "bins need --allow-leakage.",
+        "bins need --allow-leakage; given ones come from a splitter in Python.",
     )
     n_splits: int = Field(5, ge=2, le=100, description="Folds of the cross-validation.")
     n_repeats: int = Field(1, ge=1, le=1000, description="Repeats with shifted borders (permuted: another order).")

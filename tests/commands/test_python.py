@@ -112,14 +112,8 @@ def test_a_typo_is_one_line(call, session):
 
 
 def test_selectors_may_be_estimators(session, found):
-    from sklearn.feature_selection import SelectKBest
-
     keys = {**SMALL, "selectors": [neurofs.selectors.CorrCoef()]}
     assert neurofs.compare(session, "hand_velocity", **keys).scores.equals(found.scores)
-    with pytest.raises(UsageError, match="expected names or selectors of neurofs; found SelectKBest"):
-        neurofs.compare(session, "hand_velocity", selectors=[SelectKBest()])
-    with pytest.raises(UsageError, match="feature_groups must be a number"):
-        neurofs.compare(session, "hand_velocity", selectors=[neurofs.RGS(feature_groups=np.zeros(4))])
 
 
 def test_keyword_types_are_the_settings():
@@ -158,6 +152,8 @@ found = neurofs.compare(session, "hand_velocity", n_lags=3, selectors=["rgs"])
 found = neurofs.compare("day1.nwb", "hand_velocity", n_lag=3)          # wrong: unknown name
 found = neurofs.compare(session, "hand_velocity", n_lags="three")      # wrong: type
 found = neurofs.compare(session, "hand_velocity", effort="some")       # wrong: no such effort
+found = neurofs.compare(session, "hand_velocity", cv=5)                # wrong: no splitter
+found = neurofs.compare(session, "hand_velocity", cv=neurofs.BlockedKFold(5), scores=lambda truth, predicted: 0.0)
 found.scors                                                            # wrong: unknown attribute
 found.plot.wieghts()                                                   # wrong: unknown method
 found.to_frame().mean()
