@@ -20,6 +20,7 @@ import xarray as xr
 from neurofs.comparison.channel_tests import ask_channels
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.digest import summarize
+from neurofs.comparison.encoding import Encoding, describe
 from neurofs.comparison.given import choose_recording
 from neurofs.comparison.problem import Problem, Task
 from neurofs.comparison.provenance import describe_provenance
@@ -92,24 +93,28 @@ def _measure_dependency(prepared: Prepared, scores: pd.DataFrame) -> tuple[Depen
     return measure_dependency(prepared.problem, scores, channels, prepared.tensor["lag"].values[::-1])
 
 
-def encode(recording: object, target: str | Sequence[str], **options: Unpack[RunKeys]) -> pd.DataFrame:
+def encode(recording: object, target: str | Sequence[str], **options: Unpack[RunKeys]) -> Encoding:
     """Return how well the target predicts each channel, and each channel the target, on the same folds.
 
-    A row per channel: rate, lag, cross-validated pseudo-R² of a Poisson regression with its 95 % interval, preferred
-    direction and depth, and R² of a linear decoder from the channel alone and what it loses without it
-    (`comparison.encoding_models`).
+    Its table has a row per channel: rate, lag, cross-validated pseudo-R² of a Poisson regression with its 95 %
+    interval, preferred direction and depth, and R² of a linear decoder from the channel alone and what it loses
+    without it (`comparison.encoding_models`).
 
     >>> from neurofs.recordings.simulate import simulate_session
-    >>> encode(simulate_session(12, n_electrodes=1, random_state=1), "hand_velocity", n_lags=2, n_splits=3).shape
-    (4, 10)
+    >>> found = encode(simulate_session(12, n_electrodes=1, random_state=1), "hand_velocity", n_lags=2, n_splits=3)
+    >>> found.table.shape, found.tuning.attrs["tuning_kind"]
+    ((4, 10), 'direction')
     """
-    from neurofs.comparison.encoding_models import describe_encoding
+    return encode_session(*choose_recording(recording, {**options, "target": target}))
 
-    prepared = prepare(*choose_recording(recording, {**options, "target": target}))
-    tensor = prepared.tensor
+
+def encode_session(options: RunOptions, recording: Recording | None = None) -> Encoding:
+    """Do what `encode` does with checked options."""
+    prepared = prepare(options, recording)
     if prepared.recording.is_signal:
         raise UsageError(
             f"encode: expected spikes, which a Poisson regression predicts; found {prepared.recording.kind}"
         )
-    channels = [str(name) for name in tensor["channel"].values]
-    return describe_encoding(prepared.problem, channels, tensor["lag"].values, tensor.attrs["bin_width"])
+    file = str(options.file) if recording is None and options.file else ""
+    target = ", ".join(options.target)
+    return describe(prepared.recording, prepared.problem, prepared.tensor, target, file)

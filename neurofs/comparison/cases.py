@@ -22,7 +22,7 @@ import xarray as xr
 from neurofs.comparison.problem import Problem
 from neurofs.features.splits import Fold
 from neurofs.features.tensor import build_tensor
-from neurofs.ground.config import CompareOptions, RunOptions, TensorOptions, make_options, select_options, split_names
+from neurofs.ground.config import CompareOptions, RunOptions, TensorOptions, make_options, select_options
 from neurofs.ground.errors import UsageError, printable, quoted
 from neurofs.recordings.choose import add_usual_names
 from neurofs.recordings.recording import Recording
@@ -403,16 +403,3 @@ def _match_stretches(tensors: Sequence[xr.Dataset]) -> list[np.ndarray]:
         v & (t >= low - 1e-9) & (t <= high + 1e-9) & np.isin(tensor["trial"].values, shared)
         for tensor, t, v in zip(tensors, times, valid, strict=True)
     ]
-
-
-def read_values(text: str) -> tuple[Value, ...]:
-    """Return the values in a text, which commas separate.
-
-    >>> read_values("-0.1, 0,M1")
-    (-0.1, 0.0, 'M1')
-    """
-    found: list[Value] = []
-    for name in split_names(text):
-        number = _by_number(name)[0]
-        found.append(number if np.isfinite(number) else name)
-    return tuple(found)

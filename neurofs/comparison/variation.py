@@ -74,6 +74,7 @@ FOLD_COLUMNS = {
     "n_channels": "int64",
     "n_train": "int64",
     "n_test": "int64",
+    "n_kept": "float64",  # channels that nearly suffice, where a method says so
 }
 TABLE_COLUMNS = {
     "method": "str",
@@ -91,6 +92,9 @@ TABLE_COLUMNS = {
     "p_holm": "float64",
     "n_channels": "int64",
     "n_train": "float64",
+    "n_kept": "float64",
+    "n_kept_low": "float64",
+    "n_kept_high": "float64",
 }
 
 
@@ -129,6 +133,7 @@ class Findings(Part):
     best: list[Best] = Field(default_factory=list)
     laws: list[PowerLaw] = Field(default_factory=list)
     sentences: list[str] = Field(default_factory=list)
+    sessions: list[str] = Field(default_factory=list, description="Those that take the place of folds, if there are.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +231,7 @@ def combine(
     """Return the variation that the results of all cases make."""
     score: Literal["r2", "accuracy"] = "accuracy" if problems[0].classes else "r2"
     rows = [
-        _describe(case, problem, row, score)
+        _describe(case, problem, row, score) | {"n_kept": np.nan if result.kept is None else result.kept.sum()}
         for case, problem, found in zip(cases, problems, results, strict=True)
         for result in found.values()
         for row in result.rows
@@ -235,7 +240,7 @@ def combine(
     folds = pd.DataFrame(rows).reindex(columns=list(FOLD_COLUMNS)).astype(FOLD_COLUMNS)
     ratio = Places.of(max(problems, key=lambda p: sum(len(fold.train) for fold in p.folds))).ratio
     against = {case.label: case.against for case in cases}
-    tables = [_tabulate(folds[folds["method"] == method], method, against, ratio, score) for method in methods]
+    tables = [describe_cases(folds[folds["method"] == method], method, against, ratio, score) for method in methods]
     table = pd.concat(tables, ignore_index=True).astype(TABLE_COLUMNS)
     tests = {case.label: problem for case, problem in zip(cases, problems, strict=True)}
     found = Findings(
@@ -245,8 +250,8 @@ def combine(
         methods=list(methods),
         ratio=ratio,
         matched=all(_is_matched(tests[case.label], tests[case.against]) for case in cases if case.against),
-        best=[] if by in AMOUNTS else list(_find_best(folds, methods, ratio)),
-        laws=list(_fit_laws(folds, methods, ratio)) if by in AMOUNTS else [],
+        best=[] if by in AMOUNTS else list(find_best(folds, methods, ratio)),
+        laws=list(fit_laws(folds, methods, ratio)) if by in AMOUNTS else [],
     )
     labels = {method: name_method(method) for method in methods}
     return Variation(table, folds, found.model_copy(update={"sentences": list(tell(found, table, labels))}), config)
@@ -270,7 +275,7 @@ def by_place(folds: pd.DataFrame) -> pd.DataFrame:
     return means.unstack("label")[list(dict.fromkeys(folds["label"]))]
 
 
-def _tabulate(folds: pd.DataFrame, method: str, against: dict[str, str], ratio: float, score: str) -> pd.DataFrame:
+def describe_cases(folds: pd.DataFrame, method: str, against: dict[str, str], ratio: float, score: str) -> pd.DataFrame:
     """Return the rows of one method: the score of every case, and its difference from the one it is compared with."""
     places, rows = by_place(folds), []
     for label, part in folds.groupby("label", sort=False):
@@ -278,6 +283,8 @@ def _tabulate(folds: pd.DataFrame, method: str, against: dict[str, str], ratio: 
         found = estimate(places[label], ratio, *RANGES[score])
         row = {"method": method, "label": label, "value": first["value"], "group": first["group"], **dict(found)}
         row |= {"n_channels": first["n_channels"], "n_train": part["n_train"].mean(), "against": other, "p": None}
+        if part["n_kept"].notna().any():
+            row |= dict(zip(("n_kept_low", "n_kept", "n_kept_high"), _find_range(part["n_kept"]), strict=True))
         if other and other != label:
             difference = places[label] - places[other]
             ends = estimate(difference, ratio)
@@ -289,7 +296,11 @@ def _tabulate(folds: pd.DataFrame, method: str, against: dict[str, str], ratio: 
     return table.reindex(columns=list(TABLE_COLUMNS))
 
 
-def _find_best(folds: pd.DataFrame, methods: Sequence[str], ratio: float) -> Iterable[Best]:
+def _find_range(counts: pd.Series) -> tuple[float, float, float]:
+    return float(counts.min()), float(counts.median()), float(counts.max())
+
+
+def find_best(folds: pd.DataFrame, methods: Sequence[str], ratio: float) -> Iterable[Best]:
     """Yield the best value of each method, where values are at least three numbers."""
     values = folds.drop_duplicates("label").set_index("label")["value"]
     if values.isna().any() or len(values) < 3:
@@ -333,7 +344,8 @@ def fit_power_law(amounts: Any, scores: Any) -> tuple[float, float, float]:
     return best
 
 
-def _fit_laws(folds: pd.DataFrame, methods: Sequence[str], ratio: float) -> Iterable[PowerLaw]:
+def fit_laws(folds: pd.DataFrame, methods: Sequence[str], ratio: float) -> Iterable[PowerLaw]:
+    """Yield the power law of each method, where there are at least three amounts."""
     values = folds.drop_duplicates("label").set_index("label")["value"]
     if len(values) < 3:
         return

@@ -78,15 +78,24 @@ def _tell_best(found: Findings, best: Best, rows: pd.DataFrame) -> str:
 def _tell_groups(found: Findings, rows: pd.DataFrame) -> Iterator[str]:
     score = SCORE_NAMES[found.score]
     everything = rows[rows["group"] == "all"].iloc[0]
-    yield f"all {everything['n_channels']} channels, {score} = {_show(everything)}."
+    yield f"all {everything['n_channels']} channels, {score} = {_show(everything)}{_tell_kept(everything)}."
     for _, alone in rows[rows["group"] == "alone"].iterrows():
         name = printable(alone["label"])
-        text = f"{name} alone ({alone['n_channels']} channels), {_show(alone)}"
+        n = alone["n_channels"]
+        text = f"{name} alone ({n} channel{'s' * (n != 1)}), {_show(alone)}{_tell_kept(alone)}"
         without = rows[rows["label"] == f"all but {alone['label']}"]
         if len(without):
             lost = without.iloc[0]
             text += f"; beyond the others it adds {_show_difference(lost, sign=-1)}"
         yield f"{text}."
+
+
+def _tell_kept(row: Any) -> str:
+    """Say how few channels nearly suffice, if a method found that out."""
+    if pd.isna(row["n_kept"]):
+        return ""
+    folds = f"{row['n_kept_low']:g} to {row['n_kept_high']:g} in single folds"
+    return f", for which {row['n_kept']:g} nearly suffice ({folds})"
 
 
 def _tell_cases(found: Findings, rows: pd.DataFrame) -> Iterator[str]:
@@ -121,4 +130,7 @@ def _tell_basis(found: Findings, table: pd.DataFrame) -> str:
         " Wider bins average the target over longer times, which makes it easier." if found.by == "bin_width" else ""
     )
     paired = f"paired on {same}" if found.matched or found.by != "run" else "paired only where folds match"
-    return f"Scores are means over folds with 95 % intervals; differences are {paired}{many}.{linear}{width}"
+    over = "folds"
+    if found.sessions:
+        over, paired = f"{len(found.sessions)} sessions", "paired over sessions"
+    return f"Scores are means over {over} with 95 % intervals; differences are {paired}{many}.{linear}{width}"

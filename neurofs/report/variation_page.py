@@ -75,9 +75,9 @@ def tabulate_variation(variation: Variation) -> Table:
         )
         for row in variation.table.itertuples()
     ]
-    score = SCORE_NAMES[variation.found.score]
+    score, over = SCORE_NAMES[variation.found.score], "sessions" if variation.found.sessions else "folds"
     columns = ("method", variation.found.by, score, "compared with", f"difference of {score}", "p (Holm)", "channels")
-    return Table("Scores with 95 % intervals, and differences paired over folds", columns, rows, 3)
+    return Table(f"Scores with 95 % intervals, and differences paired over {over}", columns, rows, 3)
 
 
 def draw_variation(variation: Variation) -> Picture:
@@ -92,7 +92,7 @@ def draw_variation(variation: Variation) -> Picture:
         draw, size = partial(_plot_numbers, variation=variation), (6.4, 3.6)
     else:
         draw, size = partial(_plot_rows, variation=variation), (6.4, 0.9 + 0.26 * table["label"].nunique())
-    reading = "Bars and bands: 95 % intervals of the mean over folds. "
+    reading = f"Bars and bands: 95 % intervals of the mean over {'sessions' if found.sessions else 'folds'}. "
     reading += "Dashed: the power law, to twice as much data." if found.laws else "Gray: as good as knowing the mean."
     caption = Caption(f"{score} by {printable(found.by)}", reading)
     return Picture("variation", caption, [Panel("", alt, draw, size)], [find_key(m) for m in found.methods])

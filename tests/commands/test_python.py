@@ -177,3 +177,15 @@ def test_type_checkers_find_what_is_wrong_in_user_code(tmp_path):
     ended = subprocess.run([*command, *config], capture_output=True, text=True, cwd=home, check=False)
     seen = {int(line.split(":")[1]) for line in ended.stdout.splitlines() if ": error:" in line}
     assert seen == planted, ended.stdout
+
+
+@pytest.mark.slow
+def test_one_command_makes_the_pages_of_all_functions(tmp_path):
+    pytest.importorskip("pdoc")
+    command = [sys.executable, "-m", "pdoc", "neurofs", "-o", str(tmp_path)]
+    home = Path(neurofs.__file__).parents[1]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=home, check=False)
+    assert ended.returncode == 0, ended.stderr
+    page = (tmp_path / "neurofs.html").read_text(encoding="utf-8")
+    assert [name for name in neurofs.__all__ if f'id="{name}"' not in page] == []
+    assert (tmp_path / "neurofs" / "selectors.html").exists()

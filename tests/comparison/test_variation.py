@@ -8,7 +8,7 @@ import pytest
 from areas import LEADS, make_areas
 
 import neurofs
-from neurofs.comparison.cases import make_cases, make_problems, match_rows, read_values
+from neurofs.comparison.cases import make_cases, make_problems, match_rows
 from neurofs.comparison.stats import compare_paired
 from neurofs.comparison.variation import by_place, fit_power_law, read_variation
 from neurofs.ground.config import RunOptions
@@ -62,11 +62,7 @@ def test_groups_are_the_channels_of_the_table():
 def test_groups_may_be_numbers():
     session = make_areas(0)
     numbered = replace(session, channels=session.channels.assign(electrode=[1, 2] * 5))
-    assert [case.label for case in make_cases(numbered, BASE, "electrode", read_values("2"))] == [
-        "all",
-        "2",
-        "all but 2",
-    ]
+    assert [case.label for case in make_cases(numbered, BASE, "electrode", ["2"])] == ["all", "2", "all but 2"]
 
 
 def test_amounts_thin_the_training_part_alone():

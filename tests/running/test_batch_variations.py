@@ -1,0 +1,64 @@
+"""Variations of a batch: one page each, one table of all, reasons in the index, and nothing done twice."""
+
+import json
+import shutil
+
+import pandas as pd
+import pytest
+from batches import MINI, write_batch
+from click.testing import CliRunner
+
+from neurofs.commands.main import main
+from neurofs.running.events import read_events
+
+pytestmark = pytest.mark.slow
+
+VARIED = MINI + '[[vary]]\nby = "lead"\nvalues = [0, 0.1]\n[[vary]]\nby = "load"\n'
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, ["batch", *map(str, arguments), "-j", "1"])
+
+
+@pytest.fixture(scope="module")
+def varied(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("varied")
+    result = run(write_batch(folder, VARIED), "--out", folder / "out", "--executor", "serial")
+    return folder / "out", result
+
+
+def test_each_session_is_varied_and_a_bad_variation_costs_itself_alone(varied):
+    out, result = varied
+    assert result.exit_code == 1  # these sessions have no column load
+    assert "day1 by lead: Ridge: " in result.stdout
+    assert "day2 by load: failed: by: nothing named 'load' can be varied" in result.stdout
+    table = pd.read_csv(out / "variations.csv")
+    assert table[["session", "by", "label"]].to_numpy().tolist() == [
+        [f"day{day}", "lead", label] for day in (1, 2) for label in (0, 0.1)
+    ]
+    page = (out / "index.html").read_text(encoding="utf-8")
+    for day in (1, 2):
+        assert f'href="./variations/day{day}-by-lead/variation.html"' in page
+        assert (out / "variations" / f"day{day}-by-lead" / "variation.html").exists()
+    assert "<b>failed:</b> by: nothing named" in page
+    ended = [event["event"] for event in read_events(out / "events.jsonl") if event["event"].startswith("variation")]
+    assert ended == ["variation_done", "variation_failed"] * 2
+
+
+def test_a_second_start_does_nothing_again(varied, tmp_path):
+    out = shutil.copytree(varied[0], tmp_path / "out")
+    done = [read_done(folder) for folder in sorted((out / "variations").iterdir())]
+    result = run(write_batch(tmp_path, VARIED), "--out", out, "--executor", "serial", "--json")
+    assert [read_done(folder) for folder in sorted((out / "variations").iterdir())] == done
+    assert [one["by"] for one in json.loads(result.stdout)["variations"]] == ["lead", "load"] * 2
+
+
+def read_done(folder):
+    events = list(read_events(folder / "events.jsonl"))
+    return sum(event["event"] == "task_recorded" for event in events)
+
+
+def test_a_dry_run_names_what_is_varied(tmp_path):
+    result = run(write_batch(tmp_path, VARIED), "--out", tmp_path / "out", "--dry-run")
+    assert "then each session by lead, load" in result.stdout
+    assert not (tmp_path / "out").exists()
