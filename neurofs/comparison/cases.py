@@ -154,7 +154,7 @@ def _default_values(base: RunOptions, by: str) -> list[float]:
 def _set(base: RunOptions, by: str, value: float) -> RunOptions:
     """Return the options with another value; bins of another width cover the same seconds."""
     if by == "n_lags":
-        return _change(base, n_lags=int(value))
+        return _change(base, n_lags=value)
     if by == "bin_width":
         seconds = float(base.bin_width) * int(base.n_lags)
         return _change(base, bin_width=value, n_lags=max(1, round(seconds / value)))
@@ -170,9 +170,14 @@ def _change(base: RunOptions, **values: object) -> RunOptions:
 
 
 def _vary_groups(recording: Recording, base: RunOptions, column: pd.Series, values: Sequence[Value]) -> list[Case]:
-    """Return all channels, and each group alone and left out; both are compared with all."""
-    labels = column.map(str)
-    groups = [_as_label(value) for value in values] or sorted(labels.unique(), key=_by_number)
+    """Return all channels, and each group alone and left out; both are compared with all.
+
+    Channels without a value are among all of them, and of no group.
+    """
+    labels = _label_rows(column)
+    groups = [_as_label(value) for value in values] or sorted(labels.dropna().unique(), key=_by_number)
+    if not groups or (labels == groups[0]).all():
+        raise UsageError(f"by: expected groups of channels to compare; found {quoted(groups[0]) if groups else 'none'}")
     if len(groups) > MOST_GROUPS:
         raise UsageError(f"by: expected at most {MOST_GROUPS} groups of channels; found {len(groups)}. Use --values")
     cases = [Case("all", base, recording, group="all")]
@@ -180,11 +185,21 @@ def _vary_groups(recording: Recording, base: RunOptions, column: pd.Series, valu
         rows = (labels == group).to_numpy()
         if not rows.any():
             raise UsageError(f"values: no channel has {quoted(group)}; found {_name_all(labels)}")
-        cases.append(Case(group, base, take_channels(recording, rows), group="alone", against="all"))
-        if not rows.all():
-            others = take_channels(recording, ~rows)
-            cases.append(Case(f"all but {group}", base, others, group="without", against="all"))
+        name = f"{column.name} {group}" if group == "all" or group.startswith("all but ") else group
+        cases.append(Case(name, base, take_channels(recording, rows), group="alone", against="all"))
+        others = take_channels(recording, ~rows)
+        cases.append(Case(f"all but {name}", base, others, group="without", against="all"))
     return cases
+
+
+def _label_rows(column: pd.Series) -> pd.Series:
+    """Return the value of each row of a table as text; NaN where there is none.
+
+    >>> _label_rows(pd.Series([1.0, np.nan, 2.0])).tolist(), _label_rows(pd.Series(["M1", " ", None])).tolist()
+    (['1', nan, '2'], ['M1', nan, nan])
+    """
+    text = column.map(_as_label, na_action="ignore").astype(object)
+    return text.where(column.notna() & (text.astype(str).str.strip() != ""), np.nan)
 
 
 def _as_label(value: Value) -> str:
@@ -193,7 +208,7 @@ def _as_label(value: Value) -> str:
     >>> _as_label(3.0), _as_label("M1")
     ('3', 'M1')
     """
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float | np.floating) else str(value)
 
 
 def _name_all(labels: pd.Series) -> str:
@@ -299,9 +314,12 @@ class _Thin:
 
 
 def _vary_conditions(recording: Recording, base: RunOptions, by: str, values: Sequence[Value]) -> list[Case]:
-    """Return every pair of a condition that is trained on and one that is tested; compared with the tested one."""
-    labels = recording.trials[by].map(str)
-    found = [_as_label(value) for value in values] or sorted(labels.unique(), key=_by_number)
+    """Return every pair of conditions, one trained on and one tested; and training on all trials.
+
+    They are compared with training on the tested one.
+    """
+    labels = _label_rows(recording.trials[by])
+    found = [_as_label(value) for value in values] or sorted(labels.dropna().unique(), key=_by_number)
     if not 2 <= len(found) <= MOST_GROUPS:
         raise UsageError(f"by: expected 2 to {MOST_GROUPS} conditions of trials; found {len(found)}. Use --values")
     for name in found:
@@ -309,18 +327,21 @@ def _vary_conditions(recording: Recording, base: RunOptions, by: str, values: Se
             raise UsageError(f"values: no trial has {quoted(name)}; found {_name_all(labels)}")
     of_trial = labels.to_numpy()
     return [
-        Case(f"{a} → {b}", base, recording, group=b, against=f"{b} → {b}", thin=_Across(tuple(of_trial), a, b))
+        Case(
+            f"{'all' if a is None else a} → {b}", base, recording, group=f"→ {b}", against=f"{b} → {b}",
+            thin=_Across(tuple(of_trial), a, b),
+        )
         for b in found
-        for a in found
-    ]
+        for a in (None, *found)
+    ]  # fmt: skip
 
 
 @dataclass(frozen=True)
 class _Across:
     """Keeps the trials of one condition for training, and those of another for the test."""
 
-    of_trial: tuple[str, ...]
-    trained: str
+    of_trial: tuple[object, ...]
+    trained: str | None  # None: all trials
     tested: str
 
     def __call__(self, problem: Problem) -> list[Fold]:
@@ -330,15 +351,15 @@ class _Across:
         folds = [
             replace(
                 fold,
-                train=fold.train[label[fold.train] == self.trained],
+                train=fold.train if self.trained is None else fold.train[label[fold.train] == self.trained],
                 test=fold.test[label[fold.test] == self.tested],
             )
             for fold in problem.folds
         ]
         if min(min(len(fold.train), len(fold.test)) for fold in folds) < 10:
             raise UsageError(
-                f"by: {quoted(self.trained)} → {quoted(self.tested)}: a fold has too few samples of one of them. Ask "
-                "for fewer folds with --n-splits, or for frequent conditions with --values"
+                f"by: {quoted(self.trained or 'all')} → {quoted(self.tested)}: a fold has too few samples of one. "
+                "Ask for fewer folds with --n-splits, or for frequent conditions with --values"
             )
         return folds
 

@@ -47,6 +47,8 @@ def _tell_method(found: Findings, method: str, rows: pd.DataFrame) -> Iterator[s
         yield _tell_best(found, best, rows)
     elif "without" in set(rows["group"]):
         yield from _tell_groups(found, rows)
+    elif rows["group"].str.startswith("→ ").any():
+        yield from _tell_conditions(found, rows)
     else:
         yield from _tell_cases(found, rows)
 
@@ -88,6 +90,31 @@ def _tell_groups(found: Findings, rows: pd.DataFrame) -> Iterator[str]:
             lost = without.iloc[0]
             text += f"; beyond the others it adds {_show_difference(lost, sign=-1)}"
         yield f"{text}."
+    rest = everything["n_channels"] - rows.loc[rows["group"] == "alone", "n_channels"].sum()
+    if rest > 0:
+        yield f"{rest} of all channels are in none of these groups."
+
+
+def _tell_conditions(found: Findings, rows: pd.DataFrame) -> Iterator[str]:
+    """Yield the score per condition, and what training on another one costs."""
+    score, tested = SCORE_NAMES[found.score], rows["group"].str.removeprefix("→ ")
+    trained = [label.removesuffix(f" → {name}") for label, name in zip(rows["label"], tested, strict=True)]
+    rows = rows.assign(tested=tested, trained=trained)
+    own = rows[rows["trained"] == rows["tested"]]
+    mixed = rows[rows["label"] == "all → " + rows["tested"]].drop(index=own.index, errors="ignore")
+    for how, part in (("all trials", mixed), ("the tested condition alone", own)):
+        told = "; ".join(f"{printable(row['tested'])}, {score} = {_show(row)}" for _, row in part.iterrows())
+        yield f"trained on {how}: {told}."
+    across = rows.drop(index=[*own.index, *mixed.index])
+    worse = across[(across["p_holm"] < LEVEL) & (across["difference"] < 0)]
+    better = across[(across["p_holm"] < LEVEL) & (across["difference"] > 0)]
+    yield (
+        f"Trained on another condition: clearly worse in {len(worse)} of {len(across)} pairs, clearly better in "
+        f"{len(better)}."
+    )
+    if len(worse):
+        most = worse.loc[worse["difference"].idxmin()]
+        yield f"Most is lost by {printable(most['label'])}: {_show_difference(most)}."
 
 
 def _tell_kept(row: Any) -> str:

@@ -1,6 +1,7 @@
 """Python as a home: what values show of themselves, what functions take, and what type checkers know of them."""
 
 import inspect
+import os
 import subprocess
 import sys
 import typing
@@ -182,10 +183,13 @@ def test_type_checkers_find_what_is_wrong_in_user_code(tmp_path):
 @pytest.mark.slow
 def test_one_command_makes_the_pages_of_all_functions(tmp_path):
     pytest.importorskip("pdoc")
-    command = [sys.executable, "-m", "pdoc", "neurofs", "-o", str(tmp_path)]
     home = Path(neurofs.__file__).parents[1]
-    ended = subprocess.run(command, capture_output=True, text=True, cwd=home, check=False)
+    command = [sys.executable, str(home / "tests" / "pages.py"), str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": str(home)}
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=home, env=environment, check=False)
     assert ended.returncode == 0, ended.stderr
     page = (tmp_path / "neurofs.html").read_text(encoding="utf-8")
     assert [name for name in neurofs.__all__ if f'id="{name}"' not in page] == []
+    assert "does not resolve" not in ended.stderr
+    assert "The keys of a run.toml" in page  # what a function says of its arguments
     assert (tmp_path / "neurofs" / "selectors.html").exists()

@@ -65,6 +65,35 @@ def test_groups_may_be_numbers():
     assert [case.label for case in make_cases(numbered, BASE, "electrode", ["2"])] == ["all", "2", "all but 2"]
 
 
+def test_channels_without_a_group_are_in_none():
+    session = make_areas(0, n_bins=300)
+    areas = ["M1", "M1", "S1", None, "", "S1", "all", np.nan, "S1", "S1"]
+    odd = replace(session, channels=session.channels.assign(area=areas))
+    found = neurofs.vary(odd, "hand", by="area", bin_width=0.1, n_lags=1, n_splits=3)
+    sizes = found.table.set_index("label")["n_channels"]
+    assert dict(sizes) == {
+        "all": 10, "M1": 2, "all but M1": 8, "S1": 4, "all but S1": 6, "area all": 1, "all but area all": 9,
+    }  # fmt: skip
+    assert "3 of all channels are in none of these groups" in found.sentences[0]
+    assert "area all alone (1 channel)" in found.sentences[0]
+    for column in (["M1"] * 10, [None] * 10):
+        one = replace(session, channels=session.channels.assign(area=column))
+        with pytest.raises(UsageError, match="by: "):
+            neurofs.vary(one, "hand", by="area", bin_width=0.1, n_lags=1)
+
+
+@pytest.mark.slow
+def test_few_channels_of_an_area_may_suffice():
+    session = make_areas(0, n_bins=300)
+    part = take_channels(session, np.arange(10) % 5 < 3)
+    keys = {"bin_width": 0.1, "n_lags": 1, "n_splits": 2}
+    found = neurofs.vary(part, "hand", by="area", methods="kernel-rgs-sparse", **keys)
+    kept = found.table.set_index("label")
+    assert (kept["n_kept_low"] <= kept["n_kept"]).all()
+    assert (kept["n_kept_high"] <= kept["n_channels"]).all()
+    assert "nearly suffice" in found.sentences[0]
+
+
 def test_amounts_thin_the_training_part_alone():
     cases, problems = problems_of("minutes", (0.2, 0.5))
     whole = make_problems(make_cases(make_areas(0), BASE, "area"))[0]
@@ -87,12 +116,14 @@ def test_trials_are_drawn_whole_and_inside_each_other():
 
 def test_conditions_are_trained_and_tested_apart():
     cases, problems = problems_of("load", trials=True)
-    assert [case.label for case in cases] == ["heavy → heavy", "light → heavy", "heavy → light", "light → light"]
+    assert [case.label for case in cases] == [
+        f"{trained} → {tested}" for tested in ("heavy", "light") for trained in ("all", "heavy", "light")
+    ]
     labels = np.array(["light", "heavy"] * 10)
     for case, problem in zip(cases, problems, strict=True):
         trained, tested = case.label.split(" → ")
         for fold in problem.folds:
-            assert set(labels[problem.trials[fold.train]]) == {trained}
+            assert set(labels[problem.trials[fold.train]]) == ({trained} - {"all"} or {"heavy", "light"})
             assert set(labels[problem.trials[fold.test]]) == {tested}
 
 
@@ -105,6 +136,7 @@ def test_conditions_are_trained_and_tested_apart():
         ("trials", (), "no trials; vary minutes"),
         ("minutes", (500,), "expected amounts above 0 and up to"),
         ("target", (), "expected several targets"),
+        ("n_lags", (2.5,), "n_lags"),
         ("lead", (0.25,), "expected a multiple of the bin width"),
     ],
 )
@@ -192,6 +224,8 @@ def test_conditions_decode_each_other():
     assert table.loc["light → heavy", "against"] == "heavy → heavy"
     assert found.found.matched
     assert abs(table.loc["light → heavy", "difference"]) < 0.15  # nothing differs between these conditions
+    assert "trained on all trials: heavy, R² = " in found.sentences[0]
+    assert "clearly worse in 0 of 2 pairs" in found.sentences[0]
 
 
 def test_classes_are_scored_by_accuracy():
