@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -157,6 +157,8 @@ def use_folds(problem: Problem, cv: object) -> Problem:
 
     Folds whose training and test samples share raw data are refused, unless leakage is allowed.
     """
+    if not hasattr(cv, "split") and (isinstance(cv, str) or not isinstance(cv, Iterable)):
+        raise UsageError(f"cv: expected a splitter, or pairs of training and test rows; found {type(cv).__name__}")
     y: Any = problem.targets[:, 0] if problem.targets.shape[1] == 1 else problem.targets
     try:
         folds = take_folds(problem.samples, cv, y, problem.trials)

@@ -46,6 +46,8 @@ SMOOTH = (0, 0.5, 1, 2)
 """Bin widths and smoothing that are tried by default, in bins of the base."""
 
 HALVINGS = 5
+FEWEST_TRIALS = 4
+"""Training trials, of which decoders set some aside to choose their parameters."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,6 +187,9 @@ def _vary_groups(recording: Recording, base: RunOptions, column: pd.Series, valu
         rows = (labels == group).to_numpy()
         if not rows.any():
             raise UsageError(f"values: no channel has {quoted(group)}; found {_name_all(labels)}")
+        for part, what in ((rows, f"of {quoted(group)}"), (~rows, f"but those of {quoted(group)}")):
+            if not find_active(recording)[part].any():
+                raise UsageError(f"by: no channel {what} has a spike. Leave it out with --values or --exclude-channels")
         name = f"{column.name} {group}" if group == "all" or group.startswith("all but ") else group
         cases.append(Case(name, base, take_channels(recording, rows), group="alone", against="all"))
         others = take_channels(recording, ~rows)
@@ -200,6 +205,13 @@ def _label_rows(column: pd.Series) -> pd.Series:
     """
     text = column.map(_as_label, na_action="ignore").astype(object)
     return text.where(column.notna() & (text.astype(str).str.strip() != ""), np.nan)
+
+
+def find_active(recording: Recording) -> np.ndarray:
+    """Return which channels have a spike, or a signal that changes."""
+    if recording.spikes is not None:
+        return np.array([len(times) > 0 for times in recording.spikes])
+    return np.asarray(np.ptp(np.nan_to_num(recording.counts), axis=0) > 0)
 
 
 def _as_label(value: Value) -> str:
@@ -226,7 +238,8 @@ def _by_number(text: str) -> tuple[float, str]:
 
 
 def _vary_channels(recording: Recording, base: RunOptions, values: Sequence[Value], n_draws: int) -> list[Case]:
-    """Return subsets of channels; those of one draw lie inside each other."""
+    """Return subsets of the channels that have spikes; those of one draw lie inside each other."""
+    recording = take_channels(recording, find_active(recording))
     n = recording.n_channels
     chosen = _choose_amounts([_as_number(value, "channels") for value in values], float(n), whole=True)
     cases = []
@@ -246,7 +259,8 @@ def _vary_amount(recording: Recording, base: RunOptions, by: str, values: Sequen
     if by == "trials" and problem.trials is None:
         raise UsageError("by: the recording has no trials; vary minutes")
     most = min(_measure(problem, fold, by) for fold in problem.folds)
-    chosen = _choose_amounts([_as_number(value, by) for value in values], most, whole=by == "trials")
+    whole = by == "trials"
+    chosen = _choose_amounts([_as_number(value, by) for value in values], most, whole, FEWEST_TRIALS if whole else 0)
     cases = []
     for draw in range(n_draws):
         for value in chosen:
@@ -257,7 +271,7 @@ def _vary_amount(recording: Recording, base: RunOptions, by: str, values: Sequen
     return cases
 
 
-def _choose_amounts(values: list[float], most: float, whole: bool) -> list[float]:
+def _choose_amounts(values: list[float], most: float, whole: bool, least: float = 1) -> list[float]:
     """Return the amounts that are asked for, or halves of what there is, smallest first.
 
     >>> _choose_amounts([], 96.0, whole=True), _choose_amounts([], 10.0, whole=False)
@@ -266,9 +280,10 @@ def _choose_amounts(values: list[float], most: float, whole: bool) -> list[float
     amounts = values or [most / 2**k for k in range(HALVINGS)]
     amounts = [float(int(n)) if whole else float(f"{n:.3g}") for n in amounts]
     amounts = sorted({n for n in amounts if n > 0})
-    least = 1 if whole else 0.0
+    amounts = amounts if values else [n for n in amounts if n >= least]
     if not amounts or amounts[0] < least or amounts[-1] > most * 1.005:
-        raise UsageError(f"values: expected amounts above 0 and up to {most:g}; found {values or amounts}")
+        shown = f"from {least:g}" if least else "above 0"
+        raise UsageError(f"values: expected amounts {shown} and up to {most:g}; found {values or amounts}")
     return amounts
 
 

@@ -18,6 +18,7 @@ import xarray as xr
 import neurofs
 from neurofs.comparison.event_time import LEVEL, align, decode_time
 from neurofs.comparison.wording import SCORE_NAMES, format_number, format_p
+from neurofs.ground.config import TensorOptions, VaryOptions, make_options
 from neurofs.ground.csv_tables import render_csv
 from neurofs.ground.errors import InputError, printable
 from neurofs.ground.files import make_folder, write_atomically
@@ -129,6 +130,11 @@ def decode_around(
     [-0.2, 0.0, 0.2, 0.4, 0.6, 0.8]
     """
     recording = recording if isinstance(recording, Recording) else load(recording)
+    checked = make_options(
+        VaryOptions, {"by": "time", "event": event, "around": around, "window": window}, "decode_around"
+    )
+    make_options(TensorOptions, {"target": (target,), "step": step}, "decode_around")
+    around, window = checked.around, checked.window
     data = decode_time(align(recording, target, event, around, window, step), n_splits, seed)
     about = {"name": recording.name, "target": target, "event": event, "step": step}
     return TimeCourse(data.assign_attrs(about))

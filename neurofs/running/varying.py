@@ -29,7 +29,7 @@ from neurofs.comparison.store import TaskResult, TaskStore
 from neurofs.comparison.time_course import TimeCourse, decode_around
 from neurofs.comparison.variation import Variation, combine, render_head
 from neurofs.decoders import DECODERS
-from neurofs.ground.config import LoadOptions, RunOptions, VaryOptions, select_options
+from neurofs.ground.config import LoadOptions, RunOptions, VaryOptions, make_options, select_options
 from neurofs.ground.errors import TaskFailed, UsageError
 from neurofs.ground.files import remove_parts
 from neurofs.ground.keys import RunKeys
@@ -81,8 +81,11 @@ def vary(
     **options
         The keys of a run.toml.
     """
+    varied = make_options(VaryOptions, {"by": by, "values": values, "methods": methods, "draws": n_draws}, "vary")
     chosen, given = choose_recording(recording, {**options, "target": target})
-    return run_variation(chosen, by, values, methods, n_draws, executor or Serial(), recording=given)
+    return run_variation(
+        chosen, varied.by, varied.values, varied.methods, varied.draws, executor or Serial(), recording=given
+    )
 
 
 def run_variation(

@@ -117,6 +117,39 @@ def test_selectors_may_be_estimators(session, found):
     assert neurofs.compare(session, "hand_velocity", **keys).scores.equals(found.scores)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda s: neurofs.compare(None, "hand_velocity"),
+        lambda s: neurofs.compare(s, 5),
+        lambda s: neurofs.compare(s, "hand_velocity", cv=5),
+        lambda s: neurofs.vary(s, "hand_velocity", by=5),
+        lambda s: neurofs.vary(s, "hand_velocity", by="lead", values=[np.nan, 0]),
+        lambda s: neurofs.vary(s, "hand_velocity", by="lead", methods=3),
+        lambda s: neurofs.vary(s, "hand_velocity", by="trials", n_draws=0),
+        lambda s: neurofs.decode_around(s, 5, "move_onset"),
+        lambda s: neurofs.decode_around(s, "direction", "move_onset", around=(0.5,)),
+        lambda s: neurofs.decode_around(s, "direction", "move_onset", window=np.nan),
+        lambda s: neurofs.build_tensor("day1.nwb", "hand_velocity"),
+        lambda s: neurofs.fit(None, "hand_velocity"),
+        lambda s: neurofs.plan_experiment("many"),
+        lambda s: neurofs.encode(s, "hand_velocty"),
+    ],
+)
+def test_wrong_types_are_one_line(call, session):
+    with pytest.raises((UsageError, InputError)) as caught:
+        call(session)
+    assert "\n" not in str(caught.value)
+
+
+def test_decoders_refuse_what_is_not_finite():
+    X = np.arange(12.0).reshape(6, 2) % 5
+    decoder = neurofs.decoders.Ridge().fit(X, X[:, 0])
+    X[2, 1] = np.nan
+    with pytest.raises(ValueError, match="X must be finite; found NaN or infinity"):
+        decoder.predict(X)
+
+
 def test_keyword_types_are_the_settings():
     for keys, options in ((LoadKeys, LoadOptions), (CompareKeys, CompareOptions)):
         assert list(keys.__annotations__) == list(options.model_fields)

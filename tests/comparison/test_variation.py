@@ -94,6 +94,20 @@ def test_few_channels_of_an_area_may_suffice():
     assert "nearly suffice" in found.sentences[0]
 
 
+def test_silent_channels_are_no_data():
+    session = make_areas(0, n_bins=300)
+    counts = np.array(session.counts)
+    counts[:, [0, 5, 6, 7, 8, 9]] = 0
+    quiet = replace(session, counts=counts)
+    with pytest.raises(UsageError, match="by: no channel of 'S1' has a spike"):
+        make_cases(quiet, BASE, "area")
+    cases = make_cases(quiet, BASE, "channels")
+    assert sorted({case.value for case in cases}) == [1, 2, 4]
+    assert all(case.recording.counts.any(axis=0).all() for case in cases)
+    with pytest.raises(UsageError, match="expected amounts from 4 and up to 16"):
+        make_cases(make_areas(0, trials=True), BASE, "trials", [1, 8])
+
+
 def test_amounts_thin_the_training_part_alone():
     cases, problems = problems_of("minutes", (0.2, 0.5))
     whole = make_problems(make_cases(make_areas(0), BASE, "area"))[0]
@@ -137,6 +151,7 @@ def test_conditions_are_trained_and_tested_apart():
         ("minutes", (500,), "expected amounts above 0 and up to"),
         ("target", (), "expected several targets"),
         ("n_lags", (2.5,), "n_lags"),
+        ("channels", (0,), "expected amounts from 1 and up to 10"),
         ("lead", (0.25,), "expected a multiple of the bin width"),
     ],
 )
