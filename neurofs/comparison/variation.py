@@ -9,8 +9,8 @@ data n, a power law is fitted,
 
     score(n) = a − b n^(−c),    b ≥ 0, a ≤ 1,
 
-and extrapolated to twice the largest amount. The interval is that of a jackknife over folds, widened as the variance
-of a mean of folds that share training data is.
+and what it gains from the largest amount to twice as much is added to the score that was found there. The interval is
+that of a jackknife over folds, widened as the variance of a mean of folds that share training data is.
 
 A folder holds
 
@@ -352,18 +352,14 @@ def fit_laws(folds: pd.DataFrame, methods: Sequence[str], ratio: float) -> Itera
     for method in methods:
         places = by_place(folds[folds["method"] == method])
         n = values[list(places.columns)].to_numpy()
-        most = float(n.max())
+        most, last = float(n.max()), places.columns[int(n.argmax())]
         fits = [fit_power_law(n, places.drop(index=fold).mean()) for fold in places.index]
         a, b, c = fit_power_law(n, places.mean())
-        ends = [[_predict(fit, MORE * most), _predict(fit, MORE * most) - _predict(fit, most)] for fit in fits]
-        predicted, gain = (
-            _jackknife(whole, np.array(parts), ratio)
-            for whole, parts in zip(
-                (_predict((a, b, c), MORE * most), _predict((a, b, c), MORE * most) - _predict((a, b, c), most)),
-                zip(*ends, strict=True),
-                strict=True,
-            )
-        )
+        gains = np.array([_predict(fit, MORE * most) - _predict(fit, most) for fit in fits])
+        grown = _predict((a, b, c), MORE * most) - _predict((a, b, c), most)
+        scores = np.array([places[last].drop(index=fold).mean() for fold in places.index])
+        gain = _jackknife(grown, gains, ratio)
+        predicted = _jackknife(float(places[last].mean()) + grown, scores + gains, ratio)
         yield PowerLaw(method=method, a=a, b=b, c=c, most=most, asked=MORE * most, predicted=predicted, gain=gain)
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from neurofs.comparison.cases import AMOUNTS
 from neurofs.comparison.summary import Estimate
-from neurofs.comparison.wording import SCORE_NAMES, format_estimate, format_number, format_p
+from neurofs.comparison.wording import SCORE_NAMES, format_estimate, format_p
 from neurofs.ground.errors import printable
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _tell_law(found: Findings, law: PowerLaw, rows: pd.DataFrame) -> Iterator[st
     yield f"with {law.most:g} {unit}, {score} = {_show(last)}."
     yield (
         f"Twice as much ({law.asked:g} {unit}) would give {format_estimate(law.predicted)}, a gain of "
-        f"{format_estimate(law.gain)}; endless data {format_number(law.a)} by the power law."
+        f"{format_estimate(law.gain)}."
     )
     if law.gain.low is not None and law.gain.low <= 0:
         yield "Whether more data would help cannot be told."
@@ -102,9 +102,9 @@ def _tell_conditions(found: Findings, rows: pd.DataFrame) -> Iterator[str]:
     rows = rows.assign(tested=tested, trained=trained)
     own = rows[rows["trained"] == rows["tested"]]
     mixed = rows[rows["label"] == "all → " + rows["tested"]].drop(index=own.index, errors="ignore")
-    for how, part in (("all trials", mixed), ("the tested condition alone", own)):
+    for how, part in (("trained on all trials", mixed), ("Trained on the tested condition alone", own)):
         told = "; ".join(f"{printable(row['tested'])}, {score} = {_show(row)}" for _, row in part.iterrows())
-        yield f"trained on {how}: {told}."
+        yield f"{how}: {told}."
     across = rows.drop(index=[*own.index, *mixed.index])
     worse = across[(across["p_holm"] < LEVEL) & (across["difference"] < 0)]
     better = across[(across["p_holm"] < LEVEL) & (across["difference"] > 0)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -113,9 +114,17 @@ def _plot_numbers(axes: Any, variation: Variation) -> None:
     if found.by == "lead":
         axes.axvline(0, color=MUTED, lw=0.8, ls=":")
     if found.laws:
-        axes.set_xscale("log")
+        _use_log_amounts(axes, {*variation.table["value"], *(law.asked for law in found.laws)})
     unit = name_unit(found.by)
     axes.set(xlabel=BY_NAME.get(found.by, f"{found.by} {unit}".strip()), ylabel=SCORE_NAMES[found.score])
+
+
+def _use_log_amounts(axes: Any, amounts: Iterable[float]) -> None:
+    """Make the axis logarithmic, with marks at the amounts themselves."""
+    ticks = sorted(amounts)
+    axes.set_xscale("log")
+    axes.set_xticks(ticks, [f"{amount:.3g}" for amount in ticks])
+    axes.minorticks_off()
 
 
 def _plot_law(axes: Any, law: PowerLaw) -> None:

@@ -202,6 +202,14 @@ def test_the_sentences_say_what_the_table_says(by_area):
     assert "corrected for 4 comparisons" in by_area.sentences[-1]
 
 
+def test_amounts_are_marked_in_plain_numbers(tmp_path):
+    found = neurofs.vary(make_areas(0, n_bins=300), "hand", by="channels", n_lags=1, n_splits=3, n_draws=1)
+    page = (found.save(tmp_path) / "variation.html").read_text(encoding="utf-8")
+    assert "mathdefault" not in page
+    for amount in (1, 2, 5, 10, 20):  # 20: twice as many as there are
+        assert f">{amount}<" in page
+
+
 def test_read_save_is_the_same(by_area, tmp_path):
     assert read_variation(by_area.save(tmp_path / "v")) == by_area
     page = (tmp_path / "v" / "variation.html").read_text(encoding="utf-8")
