@@ -10,7 +10,8 @@ data n, a power law is fitted,
     score(n) = a − b n^(−c),    b ≥ 0, a ≤ 1,
 
 and what it gains from the largest amount to twice as much is added to the score that was found there. The interval is
-that of a jackknife over folds, widened as the variance of a mean of folds that share training data is.
+that of a jackknife over folds, widened as the variance of a mean of folds that share training data is, and by how far
+the law is from the means.
 
 A folder holds
 
@@ -358,22 +359,24 @@ def fit_laws(folds: pd.DataFrame, methods: Sequence[str], ratio: float) -> Itera
         gains = np.array([_predict(fit, MORE * most) - _predict(fit, most) for fit in fits])
         grown = _predict((a, b, c), MORE * most) - _predict((a, b, c), most)
         scores = np.array([places[last].drop(index=fold).mean() for fold in places.index])
-        gain = _jackknife(grown, gains, ratio)
-        predicted = _jackknife(float(places[last].mean()) + grown, scores + gains, ratio)
+        misfit = float(np.sqrt(np.mean((places.mean().to_numpy() - _predict((a, b, c), n)) ** 2)))
+        gain = _jackknife(grown, gains, ratio, misfit)
+        predicted = _jackknife(float(places[last].mean()) + grown, scores + gains, ratio, misfit)
         yield PowerLaw(method=method, a=a, b=b, c=c, most=most, asked=MORE * most, predicted=predicted, gain=gain)
 
 
-def _predict(law: tuple[float, float, float], n: float) -> float:
+def _predict(law: tuple[float, float, float], n: Any) -> Any:
     a, b, c = law
     return a - b * n**-c
 
 
-def _jackknife(whole: float, parts: np.ndarray, ratio: float) -> Estimate:
-    """Return an estimate whose interval comes from leaving out one fold at a time.
+def _jackknife(whole: float, parts: np.ndarray, ratio: float, misfit: float) -> Estimate:
+    """Return an estimate whose interval comes from leaving out one fold at a time, and from how far the law misses.
 
-    The pseudovalues J θ − (J − 1) θ₋ⱼ stand for the scores of single folds.
+    The pseudovalues J θ − (J − 1) θ₋ⱼ stand for the scores of single folds. `misfit` is the root of the mean squared
+    distance of the law from the means that it was fitted to.
     """
     n = len(parts)
     pseudo = n * whole - (n - 1) * parts
-    half = float(t.ppf(1 - LEVEL / 2, n - 1) * standard_error(pseudo, ratio))
+    half = float(t.ppf(1 - LEVEL / 2, n - 1) * np.hypot(standard_error(pseudo, ratio), misfit))
     return Estimate(mean=whole, low=whole - half, high=whole + half)
