@@ -6,7 +6,6 @@ They stand as further columns in the table of scores, in the rows of chosen meth
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +17,7 @@ from neurofs.comparison.problem import Problem
 from neurofs.comparison.stats import estimate
 from neurofs.ground.errors import UsageError, quoted
 
-Score = Callable[[Any, Any], float]
+Score = Callable[[np.ndarray, np.ndarray], float]
 """A function of the true and the predicted values (names of classes, where the target is one) of a test part."""
 
 
