@@ -99,7 +99,7 @@ def test_silent_channels_are_no_data():
     counts = np.array(session.counts)
     counts[:, [0, 5, 6, 7, 8, 9]] = 0
     quiet = replace(session, counts=counts)
-    with pytest.raises(UsageError, match="by: no channel of 'S1' has a spike"):
+    with pytest.raises(UsageError, match="by: no channel but those of 'M1' has a spike"):
         make_cases(quiet, BASE, "area")
     cases = make_cases(quiet, BASE, "channels")
     assert sorted({case.value for case in cases}) == [1, 2, 4]
