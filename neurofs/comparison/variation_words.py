@@ -68,8 +68,9 @@ def _tell_law(found: Findings, law: PowerLaw, rows: pd.DataFrame) -> Iterator[st
 def _tell_best(found: Findings, best: Best, rows: pd.DataFrame) -> str:
     unit = name_unit(found.by)
     row = rows[rows["value"] == best.value].iloc[0]
-    where = f"best at {found.by} {best.value:g} {unit}".rstrip()
-    alike = "" if best.low == best.high else f"; from {best.low:g} to {best.high:g} {unit} it cannot be told from that"
+    value, low, high = (f"{number:g}".replace("-", "−") for number in (best.value, best.low, best.high))
+    where = f"best at {found.by} {value} {unit}".rstrip()
+    alike = "" if best.low == best.high else f"; from {low} to {high} {unit} it cannot be told from that"
     text = f"{where}, {SCORE_NAMES[found.score]} = {_show(row)}{alike.rstrip()}."
     if found.by == "lead":
         side = "before" if best.low > 0 else "after" if best.high < 0 else "at"
