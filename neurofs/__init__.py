@@ -19,6 +19,7 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:  # so that editors and type checkers know what `neurofs.load` returns
     from neurofs.comparison.comparison import Comparison as Comparison, read as read, save as save
     from neurofs.comparison.contrast import compare_runs as compare_runs
+    from neurofs.comparison.encoding import Encoding as Encoding, read_encoding as read_encoding
     from neurofs.comparison.time_course import (
         TimeCourse as TimeCourse,
         decode_around as decode_around,
@@ -42,17 +43,20 @@ if TYPE_CHECKING:  # so that editors and type checkers know what `neurofs.load` 
     )
     from neurofs.ground.method import Method as Method
     from neurofs.ground.works import Work as Work
-    from neurofs.pipeline import compare as compare, encode as encode
+    from neurofs.pipeline import encode as encode
     from neurofs.recordings.quality import inspect_file as inspect_file
     from neurofs.recordings.readers import load as load
     from neurofs.recordings.recording import Recording as Recording, Series as Series
     from neurofs.recordings.simulate import map_truth as map_truth, simulate_session as simulate_session
     from neurofs.recordings.writers import write as write
+    from neurofs.report.encoding_page import draw_encoding as draw_encoding, render_encoding as render_encoding
     from neurofs.report.notebook import Plots as Plots, show_axes as show_axes, show_report as show_report
     from neurofs.report.page import render as render
     from neurofs.report.time_page import draw_time_course as draw_time_course, render_time_course as render_time_course
     from neurofs.report.variation_page import draw_variation as draw_variation, render_variation as render_variation
+    from neurofs.running.comparing import compare as compare
     from neurofs.running.fitting import fit as fit
+    from neurofs.running.planning import plan_experiment as plan_experiment
     from neurofs.running.session import decode as decode
     from neurofs.running.varying import vary as vary
     from neurofs.selectors import SELECTORS as SELECTORS
@@ -81,17 +85,21 @@ _ROOMS = {
     "decoders.model": "Model",
     "decoders.model_folder": "read_model",
     "decoders.online": "OnlineDecoder",
-    "pipeline": "compare encode",
+    "pipeline": "encode",
     "comparison.comparison": "Comparison read save",
+    "comparison.encoding": "Encoding read_encoding",
     "comparison.variation": "Variation read_variation",
     "comparison.contrast": "compare_runs",
     "comparison.time_course": "TimeCourse decode_around read_time_course",
     "report.page": "render",
     "report.notebook": "Plots show_axes show_report",
+    "report.encoding_page": "draw_encoding render_encoding",
     "report.variation_page": "draw_variation render_variation",
     "report.time_page": "draw_time_course render_time_course",
+    "running.comparing": "compare",
     "running.session": "decode",
     "running.fitting": "fit",
+    "running.planning": "plan_experiment",
     "running.varying": "vary",
     "ground.method": "Method",
     "ground.works": "Work",

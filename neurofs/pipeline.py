@@ -6,8 +6,8 @@
     save(comparison, "runs/day1")
     write_report("runs/day1")
 
-`compare` follows it in memory. `running.session.decode` follows it with a run folder, from which an interrupted
-run goes on.
+`running.comparing.compare` follows it in memory, `running.session.decode` with a run folder, from which an
+interrupted run goes on.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,9 +20,9 @@ import xarray as xr
 from neurofs.comparison.channel_tests import ask_channels
 from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.digest import summarize
-from neurofs.comparison.evaluate import run_task
+from neurofs.comparison.encoding import Encoding, describe
 from neurofs.comparison.given import choose_recording
-from neurofs.comparison.problem import Problem, Task, list_tasks
+from neurofs.comparison.problem import Problem, Task
 from neurofs.comparison.provenance import describe_provenance
 from neurofs.comparison.session import describe_session
 from neurofs.comparison.store import TaskResult
@@ -93,41 +93,28 @@ def _measure_dependency(prepared: Prepared, scores: pd.DataFrame) -> tuple[Depen
     return measure_dependency(prepared.problem, scores, channels, prepared.tensor["lag"].values[::-1])
 
 
-def compare(recording: object, target: str | Sequence[str], **options: Unpack[RunKeys]) -> Comparison:
-    """Compare selectors on a recording; `options` are the keys of a run.toml.
-
-    A recording may also be a path, or anything else that `load` takes; selectors are names, or estimators whose
-    parameters are then the settings.
-
-    >>> from neurofs.recordings.simulate import simulate_session
-    >>> session = simulate_session(12, n_electrodes=4, random_state=1)
-    >>> found = compare(session, "hand_velocity:x", n_lags=3, selectors=["corrcoef"], n_splits=3)
-    >>> found.summary.audit.passed, found.summary.methods[0].method
-    (True, 'corrcoef')
-    """
-    prepared = prepare(*choose_recording(recording, {**options, "target": target}))
-    tasks = list_tasks(prepared.problem)
-    return finish(prepared, {task: run_task(prepared.problem, task) for task in tasks})
-
-
-def encode(recording: object, target: str | Sequence[str], **options: Unpack[RunKeys]) -> pd.DataFrame:
+def encode(recording: object, target: str | Sequence[str], **options: Unpack[RunKeys]) -> Encoding:
     """Return how well the target predicts each channel, and each channel the target, on the same folds.
 
-    A row per channel: rate, lag, cross-validated pseudo-R² of a Poisson regression with its 95 % interval, preferred
-    direction and depth, and R² of a linear decoder from the channel alone and what it loses without it
-    (`comparison.encoding_models`).
+    Its table has a row per channel: rate, lag, cross-validated pseudo-R² of a Poisson regression with its 95 %
+    interval, preferred direction and depth, and R² of a linear decoder from the channel alone and what it loses
+    without it (`comparison.encoding_models`).
 
     >>> from neurofs.recordings.simulate import simulate_session
-    >>> encode(simulate_session(12, n_electrodes=1, random_state=1), "hand_velocity", n_lags=2, n_splits=3).shape
-    (4, 10)
+    >>> found = encode(simulate_session(12, n_electrodes=1, random_state=1), "hand_velocity", n_lags=2, n_splits=3)
+    >>> found.table.shape, found.tuning.attrs["tuning_kind"]
+    ((4, 10), 'direction')
     """
-    from neurofs.comparison.encoding_models import describe_encoding
+    return encode_session(*choose_recording(recording, {**options, "target": target}))
 
-    prepared = prepare(*choose_recording(recording, {**options, "target": target}))
-    tensor = prepared.tensor
+
+def encode_session(options: RunOptions, recording: Recording | None = None) -> Encoding:
+    """Do what `encode` does with checked options."""
+    prepared = prepare(options, recording)
     if prepared.recording.is_signal:
         raise UsageError(
             f"encode: expected spikes, which a Poisson regression predicts; found {prepared.recording.kind}"
         )
-    channels = [str(name) for name in tensor["channel"].values]
-    return describe_encoding(prepared.problem, channels, tensor["lag"].values, tensor.attrs["bin_width"])
+    file = str(options.file) if recording is None and options.file else ""
+    target = ", ".join(options.target)
+    return describe(prepared.recording, prepared.problem, prepared.tensor, target, file)

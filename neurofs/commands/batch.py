@@ -54,6 +54,7 @@ def batch_command(
       neurofs batch spring.toml --scheduler tcp://node1:8786
     """
     from neurofs.running.batch.config import plan_sessions, read_batch_file
+    from neurofs.running.batch.variations import tell_variations
     from neurofs.running.executors import count_jobs, make_executor
     from neurofs.running.worker import Limits
 
@@ -62,14 +63,35 @@ def batch_command(
     sessions = plan_sessions(config, out)
     limits = Limits(read_time(task_timeout), read_size(memory_limit))
     if dry_run:
-        _print_plan(sessions, limits, count_jobs(jobs))
+        _print_plan(sessions, limits, count_jobs(jobs), [one.by for one in config.vary])
         return
     options = {"fresh": fresh, "keep_going": keep_going, "check_published": config.claims.navot2005}
     with closing(make_executor(jobs, limits, cluster=config.cluster, **executors)) as executor:
         outcome = run_sessions(sessions, out, executor, limits=limits, title=config.title, **options)
-    current_output().show(outcome.to_json, outcome.render, out / "index.html")
-    if outcome.failed:
+        varied = vary_sessions(config, outcome, executor, fresh) if config.vary else []
+    current_output().show(
+        lambda: {**outcome.to_json(), **({"variations": varied} if varied else {})},
+        lambda: "\n".join([outcome.render(), *(["", tell_variations(varied, out)] if varied else [])]),
+        out / "index.html",
+    )
+    if outcome.failed or any(one["reason"] for one in varied):
         sys.exit(1)
+
+
+def vary_sessions(config: Any, outcome: Any, executor: Any, fresh: bool) -> list[dict[str, Any]]:
+    """Run the variations of a batch, and write its index again, with them."""
+    from neurofs.running.batch.index import publish
+    from neurofs.running.batch.variations import run_variations
+    from neurofs.running.progress import open_progress
+
+    command, output = shlex.join(["neurofs", *sys.argv[1:]]), current_output()
+
+    def open_view(name: str) -> Any:
+        return open_progress(None, name, output.quiet, output.verbose)
+
+    found = run_variations(outcome.sessions, config.vary, outcome.out, executor, open_view, fresh, command)
+    publish((outcome.out, config.claims.navot2005), outcome.sessions)
+    return found
 
 
 def run_sessions(sessions: Any, out: Path, executor: Any, **options: Any) -> Any:
@@ -87,8 +109,9 @@ def run_sessions(sessions: Any, out: Path, executor: Any, **options: Any) -> Any
         raise
 
 
-def _print_plan(sessions: Any, limits: Any, n_jobs: int) -> None:
+def _print_plan(sessions: Any, limits: Any, n_jobs: int, varied: list[str]) -> None:
     from neurofs.running.batch.plan import describe_plan, plan_batch, render_plan
 
     plan = describe_plan(plan_batch(sessions, limits), n_jobs)
-    current_output().show(lambda: plan, lambda: render_plan(plan), f"{plan['seconds']} s")
+    more = [f"then each session by {', '.join(varied)}, for which no time is estimated"] if varied else []
+    current_output().show(lambda: plan, lambda: "\n".join([render_plan(plan), *more]), f"{plan['seconds']} s")

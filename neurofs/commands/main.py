@@ -16,6 +16,7 @@ from neurofs.commands.batch import batch_command
 from neurofs.commands.bench import bench_command
 from neurofs.commands.compare import compare_command
 from neurofs.commands.decode import decode_command
+from neurofs.commands.encode import encode_command
 from neurofs.commands.fit import fit_command
 from neurofs.commands.inspect import inspect_command
 from neurofs.commands.list import list_command
@@ -84,6 +85,7 @@ def main() -> None:
 for command in (
     decode_command,
     vary_command,
+    encode_command,
     compare_command,
     fit_command,
     predict_command,

@@ -22,7 +22,7 @@ import xarray as xr
 from neurofs.comparison.problem import Problem
 from neurofs.features.splits import Fold
 from neurofs.features.tensor import build_tensor
-from neurofs.ground.config import CompareOptions, RunOptions, TensorOptions, make_options, select_options, split_names
+from neurofs.ground.config import CompareOptions, RunOptions, TensorOptions, make_options, select_options
 from neurofs.ground.errors import UsageError, printable, quoted
 from neurofs.recordings.choose import add_usual_names
 from neurofs.recordings.recording import Recording
@@ -46,6 +46,8 @@ SMOOTH = (0, 0.5, 1, 2)
 """Bin widths and smoothing that are tried by default, in bins of the base."""
 
 HALVINGS = 5
+FEWEST_TRIALS = 4
+"""Training trials, of which decoders set some aside to choose their parameters."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +156,7 @@ def _default_values(base: RunOptions, by: str) -> list[float]:
 def _set(base: RunOptions, by: str, value: float) -> RunOptions:
     """Return the options with another value; bins of another width cover the same seconds."""
     if by == "n_lags":
-        return _change(base, n_lags=int(value))
+        return _change(base, n_lags=value)
     if by == "bin_width":
         seconds = float(base.bin_width) * int(base.n_lags)
         return _change(base, bin_width=value, n_lags=max(1, round(seconds / value)))
@@ -170,9 +172,14 @@ def _change(base: RunOptions, **values: object) -> RunOptions:
 
 
 def _vary_groups(recording: Recording, base: RunOptions, column: pd.Series, values: Sequence[Value]) -> list[Case]:
-    """Return all channels, and each group alone and left out; both are compared with all."""
-    labels = column.map(str)
-    groups = [_as_label(value) for value in values] or sorted(labels.unique(), key=_by_number)
+    """Return all channels, and each group alone and left out; both are compared with all.
+
+    Channels without a value are among all of them, and of no group.
+    """
+    labels = _label_rows(column)
+    groups = [_as_label(value) for value in values] or sorted(labels.dropna().unique(), key=_by_number)
+    if not groups or (labels == groups[0]).all():
+        raise UsageError(f"by: expected groups of channels to compare; found {quoted(groups[0]) if groups else 'none'}")
     if len(groups) > MOST_GROUPS:
         raise UsageError(f"by: expected at most {MOST_GROUPS} groups of channels; found {len(groups)}. Use --values")
     cases = [Case("all", base, recording, group="all")]
@@ -180,11 +187,31 @@ def _vary_groups(recording: Recording, base: RunOptions, column: pd.Series, valu
         rows = (labels == group).to_numpy()
         if not rows.any():
             raise UsageError(f"values: no channel has {quoted(group)}; found {_name_all(labels)}")
-        cases.append(Case(group, base, take_channels(recording, rows), group="alone", against="all"))
-        if not rows.all():
-            others = take_channels(recording, ~rows)
-            cases.append(Case(f"all but {group}", base, others, group="without", against="all"))
+        for part, what in ((rows, f"of {quoted(group)}"), (~rows, f"but those of {quoted(group)}")):
+            if not find_active(recording)[part].any():
+                raise UsageError(f"by: no channel {what} has a spike. Leave it out with --values or --exclude-channels")
+        name = f"{column.name} {group}" if group == "all" or group.startswith("all but ") else group
+        cases.append(Case(name, base, take_channels(recording, rows), group="alone", against="all"))
+        others = take_channels(recording, ~rows)
+        cases.append(Case(f"all but {name}", base, others, group="without", against="all"))
     return cases
+
+
+def _label_rows(column: pd.Series) -> pd.Series:
+    """Return the value of each row of a table as text; NaN where there is none.
+
+    >>> _label_rows(pd.Series([1.0, np.nan, 2.0])).tolist(), _label_rows(pd.Series(["M1", " ", None])).tolist()
+    (['1', nan, '2'], ['M1', nan, nan])
+    """
+    text = column.map(_as_label, na_action="ignore").astype(object)
+    return text.where(column.notna() & (text.astype(str).str.strip() != ""), np.nan)
+
+
+def find_active(recording: Recording) -> np.ndarray:
+    """Return which channels have a spike, or a signal that changes."""
+    if recording.spikes is not None:
+        return np.array([len(times) > 0 for times in recording.spikes])
+    return np.asarray(np.ptp(np.nan_to_num(recording.counts), axis=0) > 0)
 
 
 def _as_label(value: Value) -> str:
@@ -193,7 +220,7 @@ def _as_label(value: Value) -> str:
     >>> _as_label(3.0), _as_label("M1")
     ('3', 'M1')
     """
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float | np.floating) else str(value)
 
 
 def _name_all(labels: pd.Series) -> str:
@@ -211,7 +238,8 @@ def _by_number(text: str) -> tuple[float, str]:
 
 
 def _vary_channels(recording: Recording, base: RunOptions, values: Sequence[Value], n_draws: int) -> list[Case]:
-    """Return subsets of channels; those of one draw lie inside each other."""
+    """Return subsets of the channels that have spikes; those of one draw lie inside each other."""
+    recording = take_channels(recording, find_active(recording))
     n = recording.n_channels
     chosen = _choose_amounts([_as_number(value, "channels") for value in values], float(n), whole=True)
     cases = []
@@ -231,7 +259,8 @@ def _vary_amount(recording: Recording, base: RunOptions, by: str, values: Sequen
     if by == "trials" and problem.trials is None:
         raise UsageError("by: the recording has no trials; vary minutes")
     most = min(_measure(problem, fold, by) for fold in problem.folds)
-    chosen = _choose_amounts([_as_number(value, by) for value in values], most, whole=by == "trials")
+    whole = by == "trials"
+    chosen = _choose_amounts([_as_number(value, by) for value in values], most, whole, FEWEST_TRIALS if whole else 0)
     cases = []
     for draw in range(n_draws):
         for value in chosen:
@@ -242,7 +271,7 @@ def _vary_amount(recording: Recording, base: RunOptions, by: str, values: Sequen
     return cases
 
 
-def _choose_amounts(values: list[float], most: float, whole: bool) -> list[float]:
+def _choose_amounts(values: list[float], most: float, whole: bool, least: float = 1) -> list[float]:
     """Return the amounts that are asked for, or halves of what there is, smallest first.
 
     >>> _choose_amounts([], 96.0, whole=True), _choose_amounts([], 10.0, whole=False)
@@ -251,9 +280,10 @@ def _choose_amounts(values: list[float], most: float, whole: bool) -> list[float
     amounts = values or [most / 2**k for k in range(HALVINGS)]
     amounts = [float(int(n)) if whole else float(f"{n:.3g}") for n in amounts]
     amounts = sorted({n for n in amounts if n > 0})
-    least = 1 if whole else 0.0
+    amounts = amounts if values else [n for n in amounts if n >= least]
     if not amounts or amounts[0] < least or amounts[-1] > most * 1.005:
-        raise UsageError(f"values: expected amounts above 0 and up to {most:g}; found {values or amounts}")
+        shown = f"from {least:g}" if least else "above 0"
+        raise UsageError(f"values: expected amounts {shown} and up to {most:g}; found {values or amounts}")
     return amounts
 
 
@@ -299,9 +329,12 @@ class _Thin:
 
 
 def _vary_conditions(recording: Recording, base: RunOptions, by: str, values: Sequence[Value]) -> list[Case]:
-    """Return every pair of a condition that is trained on and one that is tested; compared with the tested one."""
-    labels = recording.trials[by].map(str)
-    found = [_as_label(value) for value in values] or sorted(labels.unique(), key=_by_number)
+    """Return every pair of conditions, one trained on and one tested; and training on all trials.
+
+    They are compared with training on the tested one.
+    """
+    labels = _label_rows(recording.trials[by])
+    found = [_as_label(value) for value in values] or sorted(labels.dropna().unique(), key=_by_number)
     if not 2 <= len(found) <= MOST_GROUPS:
         raise UsageError(f"by: expected 2 to {MOST_GROUPS} conditions of trials; found {len(found)}. Use --values")
     for name in found:
@@ -309,18 +342,21 @@ def _vary_conditions(recording: Recording, base: RunOptions, by: str, values: Se
             raise UsageError(f"values: no trial has {quoted(name)}; found {_name_all(labels)}")
     of_trial = labels.to_numpy()
     return [
-        Case(f"{a} → {b}", base, recording, group=b, against=f"{b} → {b}", thin=_Across(tuple(of_trial), a, b))
+        Case(
+            f"{'all' if a is None else a} → {b}", base, recording, group=f"→ {b}", against=f"{b} → {b}",
+            thin=_Across(tuple(of_trial), a, b),
+        )
         for b in found
-        for a in found
-    ]
+        for a in (None, *found)
+    ]  # fmt: skip
 
 
 @dataclass(frozen=True)
 class _Across:
     """Keeps the trials of one condition for training, and those of another for the test."""
 
-    of_trial: tuple[str, ...]
-    trained: str
+    of_trial: tuple[object, ...]
+    trained: str | None  # None: all trials
     tested: str
 
     def __call__(self, problem: Problem) -> list[Fold]:
@@ -330,15 +366,15 @@ class _Across:
         folds = [
             replace(
                 fold,
-                train=fold.train[label[fold.train] == self.trained],
+                train=fold.train if self.trained is None else fold.train[label[fold.train] == self.trained],
                 test=fold.test[label[fold.test] == self.tested],
             )
             for fold in problem.folds
         ]
         if min(min(len(fold.train), len(fold.test)) for fold in folds) < 10:
             raise UsageError(
-                f"by: {quoted(self.trained)} → {quoted(self.tested)}: a fold has too few samples of one of them. Ask "
-                "for fewer folds with --n-splits, or for frequent conditions with --values"
+                f"by: {quoted(self.trained or 'all')} → {quoted(self.tested)}: a fold has too few samples of one. "
+                "Ask for fewer folds with --n-splits, or for frequent conditions with --values"
             )
         return folds
 
@@ -403,16 +439,3 @@ def _match_stretches(tensors: Sequence[xr.Dataset]) -> list[np.ndarray]:
         v & (t >= low - 1e-9) & (t <= high + 1e-9) & np.isin(tensor["trial"].values, shared)
         for tensor, t, v in zip(tensors, times, valid, strict=True)
     ]
-
-
-def read_values(text: str) -> tuple[Value, ...]:
-    """Return the values in a text, which commas separate.
-
-    >>> read_values("-0.1, 0,M1")
-    (-0.1, 0.0, 'M1')
-    """
-    found: list[Value] = []
-    for name in split_names(text):
-        number = _by_number(name)[0]
-        found.append(number if np.isfinite(number) else name)
-    return tuple(found)

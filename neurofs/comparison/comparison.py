@@ -85,7 +85,7 @@ class Comparison:
     Attributes
     ----------
     scores : DataFrame
-        `SCORE_COLUMNS`, sorted.
+        `SCORE_COLUMNS`, sorted; scores of one's own are further columns.
     weights : Dataset
         ``weights`` and ``ranking`` (selector, output, repeat, fold, channel, lag), rank 1 = best, and
         ``n_chosen`` (selector, output, repeat, fold); ``encoding`` (channel, lag), R² of the counts regressed on the
@@ -155,14 +155,19 @@ class Comparison:
         return write_atomically(Path(path), neurofs.render(self))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the score of every method with its 95 % interval: a row per method and output, and their mean."""
+        """Return the score of every method with its 95 % interval: a row per method and output, and their mean.
+
+        Scores of one's own (`compare(…, scores=…)`) follow.
+        """
+        from neurofs.comparison.own_scores import describe_own
+
         score = self.summary.score
         rows = [
             {"method": method.method, "output": output, "score": score, **dict(found.of(score)), "n": method.n.median}
             for method in self.summary.methods
             for output, found in {**method.outputs, "(mean)": method.pooled}.items()
         ]
-        return pd.DataFrame(rows)
+        return pd.DataFrame([*rows, *describe_own(self)])
 
     def to_xarray(self) -> xr.Dataset:
         """Return weights, ranks and predictions as one dataset, on named dimensions."""

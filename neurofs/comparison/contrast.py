@@ -20,7 +20,7 @@ from neurofs.comparison.names import name_method
 from neurofs.comparison.places import smoothing
 from neurofs.comparison.scores import RANGES
 from neurofs.comparison.stats import CONFIDENCE, compare_paired, correct_holm, estimate, standard_error
-from neurofs.comparison.summary import Estimate
+from neurofs.comparison.summary import Estimate, Output
 from neurofs.comparison.variation import FOLD_COLUMNS, TABLE_COLUMNS, Findings, Variation
 from neurofs.comparison.variation_words import tell
 from neurofs.features.splits import Fold
@@ -55,7 +55,7 @@ def compare_runs(runs: Mapping[str, Comparison], methods: Sequence[str] = ()) ->
         matched=all(paired.values()),
     )  # fmt: skip
     labels = {method: name_method(method) for method in methods}
-    sentences = [*tell(found, table, labels), *_tell_pairing(paired), *_tell_channels(runs)]
+    sentences = [*tell(found, table, labels), *_tell_targets(runs), *_tell_pairing(paired), *_tell_channels(runs)]
     return Variation(table, folds, found.model_copy(update={"sentences": sentences}), first.config)
 
 
@@ -159,6 +159,18 @@ def _tell_pairing(paired: Mapping[str, bool]) -> Iterator[str]:
             f"Not paired with the first run, since it was tested on other samples or folds: {', '.join(apart)}. Means "
             "are compared, as of independent sessions."
         )
+
+
+def _tell_targets(runs: Mapping[str, Comparison]) -> Iterator[str]:
+    """Say that runs decode different things, if they do."""
+    told = {name: ", ".join(_name_output(o) for o in run.summary.session.outputs) for name, run in runs.items()}
+    if len(set(told.values())) > 1:
+        each = "; ".join(f"{printable(name)}: {printable(text)}" for name, text in told.items())
+        yield f"The runs decode different targets, so that a difference may be that of the targets: {each}."
+
+
+def _name_output(output: Output) -> str:
+    return f"{output.name} ({output.unit})" if output.unit else output.name
 
 
 def _tell_channels(runs: Mapping[str, Comparison]) -> Iterator[str]:

@@ -38,6 +38,18 @@ PENALTY = 1e-3
 ENCODING_COLUMNS = (
     "channel", "rate", "lag", "pseudo_r2", "low", "high", "preferred_direction", "depth", "alone", "unique",
 )  # fmt: skip
+ABOUT = {
+    "rate": "Mean rate in the bins that were decoded, in Hz.",
+    "lag": "Seconds by which spikes precede the target, where it explains most.",
+    "pseudo_r2": "Cross-validated share of the deviance that the target explains (Poisson regression).",
+    "low": "Lower end of the 95 % interval of pseudo-R².",
+    "high": "Upper end of the 95 % interval of pseudo-R².",
+    "preferred_direction": "Direction of the target with the highest rate, in degrees.",
+    "depth": "(r+ - r-) / (r+ + r-) of the rates one standard deviation along the preferred direction and against it.",
+    "alone": "Cross-validated R² of a linear decoder from this channel alone.",
+    "unique": "What a linear decoder of all channels loses in R² without this one.",
+}
+"""What the columns are."""
 
 
 def make_design(problem: Problem) -> np.ndarray:

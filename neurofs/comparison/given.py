@@ -1,6 +1,6 @@
 """What a caller gives: a file or an object, and keys of a run.toml; and the checked options that these become."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from neurofs.ground.config import RunOptions, given_options, make_options, read_pattern, read_session_file
@@ -10,7 +10,6 @@ from neurofs.ground.system import find_path
 from neurofs.recordings.demo import demo_path
 from neurofs.recordings.readers import is_session_file, load
 from neurofs.recordings.recording import Recording
-from neurofs.selectors import SELECTORS, Selector
 
 
 def choose_options(path: Path | None, values: Mapping[str, object]) -> RunOptions:
@@ -46,45 +45,6 @@ def choose_all(path: Path | None, values: Mapping[str, object]) -> list[RunOptio
 def choose_recording(recording: object, values: Mapping[str, object]) -> tuple[RunOptions, Recording | None]:
     """Return the options, and the recording if it is not a file that the options name: whatever `load` takes."""
     if isinstance(recording, str | Path):
-        return choose_options(Path(recording), name_selectors(values)), None
-    options = make_options(RunOptions, name_selectors(values))
+        return choose_options(Path(recording), values), None
+    options = make_options(RunOptions, values)
     return options, recording if isinstance(recording, Recording) else load(recording)
-
-
-def name_selectors(values: Mapping[str, object]) -> dict[str, object]:
-    """Return settings in which selectors that were given as estimators are names, with their parameters.
-
-    >>> from neurofs.selectors import RGS
-    >>> name_selectors({"selectors": [RGS(n_epochs=2), "corrcoef"]})
-    {'selectors': ['rgs', 'corrcoef'], 'settings': {'rgs': {'n_epochs': 2}}}
-    """
-    given = values.get("selectors", ())
-    if isinstance(given, str) or not isinstance(given, Sequence) or all(isinstance(one, str) for one in given):
-        return dict(values)
-    settings = dict(values["settings"]) if isinstance(values.get("settings"), Mapping) else {}  # type: ignore[call-overload]
-    names = []
-    for one in given:
-        names.append(one if isinstance(one, str) else _name_selector(one))
-        if not isinstance(one, str):
-            settings[names[-1]] = _find_changed(one)
-    return {**values, "selectors": names, "settings": settings}
-
-
-def _name_selector(estimator: object) -> str:
-    name = getattr(estimator, "name", "")
-    if not isinstance(estimator, Selector) or type(estimator) is not SELECTORS.get(name):
-        raise UsageError(
-            f"selectors: expected names or selectors of neurofs; found {type(estimator).__name__}. One of your own "
-            "inherits from neurofs.Selector and is known by an entry point (neurofs/README.md)"
-        )
-    return name
-
-
-def _find_changed(estimator: Selector) -> dict[str, object]:
-    """Return the parameters of a selector that are not its defaults: plain ones, which a run.toml can hold."""
-    plain = type(estimator)().get_params()
-    found = {key: value for key, value in estimator.get_params().items() if value is not plain[key]}
-    for key, value in found.items():
-        if not isinstance(value, str | int | float):
-            raise UsageError(f"selectors: {estimator.name}: {key} must be a number, a text or a truth value here")
-    return {key: value for key, value in found.items() if value != plain[key]}

@@ -23,7 +23,7 @@ from neurofs.comparison.names import find_decoder, name_alone, split_method
 from neurofs.decoders import DECODERS
 from neurofs.features.samples import Samples
 from neurofs.features.scaling import Scaling, find_scaling, scale_samples
-from neurofs.features.splits import Fold, make_folds, shift_borders
+from neurofs.features.splits import Fold, is_contiguous, make_folds, shift_borders
 from neurofs.features.tensor import to_samples
 from neurofs.ground.config import CompareOptions
 from neurofs.ground.errors import UsageError, printable, quoted
@@ -140,9 +140,11 @@ class Problem:
 
     @property
     def kind(self) -> str:
-        """What a fold is made of: trials or blocks that follow each other, permuted ones, or shuffled bins."""
+        """What a fold is made of: trials or blocks that follow each other, permuted ones, shuffled bins, given rows."""
         if self.options.folds in ("permuted", "shuffled"):
             return self.options.folds
+        if self.options.folds == "given" and not is_contiguous(self.folds, self.trials):
+            return "given"
         return "blocks" if self.trials is None else "trials"
 
     def unfold(self) -> np.ndarray:
@@ -333,6 +335,8 @@ def _by_trials(options: CompareOptions, trial: np.ndarray) -> bool:
     has_trials = len(trial) > 0 and bool((trial >= 0).all())
     if options.folds == "trials" and not has_trials:
         raise UsageError("folds: the recording has no trials; use --folds blocks")
+    if options.folds == "given":
+        raise UsageError("folds: given ones are those of a splitter in Python: neurofs.compare(…, cv=splitter)")
     if options.folds == "shuffled" and not options.allow_leakage:
         raise UsageError(
             "folds: shuffled bins put overlapping windows into training and test parts, which inflates every "

@@ -99,11 +99,12 @@ def describe_session(recording: Recording, tensor: xr.Dataset, channels: Sequenc
         attrs={"name": recording.name, "duration": recording.duration, "numbers": recording.unit},
     )
     shown = [str(name) for name in channels][:MAX_CHANNELS]
-    parts = [described, _make_raster(recording, tensor, shown), _find_tuning(recording, tensor, shown)]
+    parts = [described, _make_raster(recording, tensor, shown), find_tuning(recording, tensor, shown)]
     return xr.merge(parts, combine_attrs="no_conflicts", join="exact")
 
 
-def _find_tuning(r: Recording, tensor: xr.Dataset, shown: Sequence[str]) -> xr.Dataset:
+def find_tuning(r: Recording, tensor: xr.Dataset, shown: Sequence[str]) -> xr.Dataset:
+    """Return the tuning of some channels, from their counts as they were recorded (`comparison.tuning`)."""
     names, edges = r.channels["name"].tolist(), _find_edges(tensor)
     counts = [_measure_bins(r, names.index(name), edges) for name in shown]
     return describe_tuning(tensor, np.array(counts).reshape(len(shown), len(edges) - 1).T, shown)

@@ -304,7 +304,7 @@ class SessionFacts(Part):
     n_trials: int = Field(description="Those with samples.")
     n_trials_recorded: int = Field(0, description="All trials of the recording.")
     n_gaps: int
-    kind: Literal["trials", "blocks", "permuted", "shuffled"] = Field(description="What a fold is made of.")
+    kind: Literal["trials", "blocks", "permuted", "shuffled", "given"] = Field(description="What a fold is made of.")
     outputs: list[Output]
     classes: list[str] = Field(description="Empty if the target has values.")
     dropped: Dropped

@@ -18,11 +18,13 @@ import xarray as xr
 import neurofs
 from neurofs.comparison.event_time import LEVEL, align, decode_time
 from neurofs.comparison.wording import SCORE_NAMES, format_number, format_p
+from neurofs.ground.config import TensorOptions, VaryOptions, make_options
 from neurofs.ground.csv_tables import render_csv
 from neurofs.ground.errors import InputError, printable
 from neurofs.ground.files import make_folder, write_atomically
 from neurofs.ground.netcdf import read_netcdf, to_netcdf
 from neurofs.ground.showing import render_facts
+from neurofs.recordings.readers import load
 from neurofs.recordings.recording import Recording
 
 if TYPE_CHECKING:
@@ -97,7 +99,7 @@ def read_time_course(folder: str | Path) -> TimeCourse:
 
 
 def decode_around(
-    recording: Recording,
+    recording: object,
     target: str,
     event: str,
     *,
@@ -111,7 +113,7 @@ def decode_around(
 
     Parameters
     ----------
-    recording : Recording
+    recording : Recording, path, or what `load` takes
     target, event : str
         A condition or a behavior series; a column of the trials with times.
     around : two floats
@@ -127,6 +129,12 @@ def decode_around(
     >>> found.table["window_end"].tolist()
     [-0.2, 0.0, 0.2, 0.4, 0.6, 0.8]
     """
+    recording = recording if isinstance(recording, Recording) else load(recording)
+    checked = make_options(
+        VaryOptions, {"by": "time", "event": event, "around": around, "window": window}, "decode_around"
+    )
+    make_options(TensorOptions, {"target": (target,), "step": step}, "decode_around")
+    around, window = checked.around, checked.window
     data = decode_time(align(recording, target, event, around, window, step), n_splits, seed)
     about = {"name": recording.name, "target": target, "event": event, "step": step}
     return TimeCourse(data.assign_attrs(about))
@@ -143,7 +151,8 @@ def _tell(course: TimeCourse) -> Iterator[str]:
         yield (
             f"{printable(about['target'])} is decoded beyond chance in windows that end {_span(clear)} s from {event} "
             f"(p = {format_p(float(clear['p_cluster'].min()))}, clusters over time); most in that which ends at "
-            f"{best['window_end']:g} s, {score} = {format_number(best['score'])}."
+            f"{best['window_end']:g} s: predictions go with the target by r = {format_number(best['agreement'])}, "
+            f"{score} = {format_number(best['score'])}."
         )
         first, low, high = np.atleast_1d(about["onset"])
         begin = round(float(low) - about["step"], 9)

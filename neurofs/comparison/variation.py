@@ -9,8 +9,9 @@ data n, a power law is fitted,
 
     score(n) = a − b n^(−c),    b ≥ 0, a ≤ 1,
 
-and extrapolated to twice the largest amount. The interval is that of a jackknife over folds, widened as the variance
-of a mean of folds that share training data is.
+and what it gains from the largest amount to twice as much is added to the score that was found there. The interval is
+that of a jackknife over folds, widened as the variance of a mean of folds that share training data is, and by how far
+the law is from the means.
 
 A folder holds
 
@@ -74,6 +75,7 @@ FOLD_COLUMNS = {
     "n_channels": "int64",
     "n_train": "int64",
     "n_test": "int64",
+    "n_kept": "float64",  # channels that nearly suffice, where a method says so
 }
 TABLE_COLUMNS = {
     "method": "str",
@@ -91,6 +93,9 @@ TABLE_COLUMNS = {
     "p_holm": "float64",
     "n_channels": "int64",
     "n_train": "float64",
+    "n_kept": "float64",
+    "n_kept_low": "float64",
+    "n_kept_high": "float64",
 }
 
 
@@ -129,6 +134,7 @@ class Findings(Part):
     best: list[Best] = Field(default_factory=list)
     laws: list[PowerLaw] = Field(default_factory=list)
     sentences: list[str] = Field(default_factory=list)
+    sessions: list[str] = Field(default_factory=list, description="Those that take the place of folds, if there are.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +232,7 @@ def combine(
     """Return the variation that the results of all cases make."""
     score: Literal["r2", "accuracy"] = "accuracy" if problems[0].classes else "r2"
     rows = [
-        _describe(case, problem, row, score)
+        _describe(case, problem, row, score) | {"n_kept": np.nan if result.kept is None else result.kept.sum()}
         for case, problem, found in zip(cases, problems, results, strict=True)
         for result in found.values()
         for row in result.rows
@@ -235,7 +241,7 @@ def combine(
     folds = pd.DataFrame(rows).reindex(columns=list(FOLD_COLUMNS)).astype(FOLD_COLUMNS)
     ratio = Places.of(max(problems, key=lambda p: sum(len(fold.train) for fold in p.folds))).ratio
     against = {case.label: case.against for case in cases}
-    tables = [_tabulate(folds[folds["method"] == method], method, against, ratio, score) for method in methods]
+    tables = [describe_cases(folds[folds["method"] == method], method, against, ratio, score) for method in methods]
     table = pd.concat(tables, ignore_index=True).astype(TABLE_COLUMNS)
     tests = {case.label: problem for case, problem in zip(cases, problems, strict=True)}
     found = Findings(
@@ -245,8 +251,8 @@ def combine(
         methods=list(methods),
         ratio=ratio,
         matched=all(_is_matched(tests[case.label], tests[case.against]) for case in cases if case.against),
-        best=[] if by in AMOUNTS else list(_find_best(folds, methods, ratio)),
-        laws=list(_fit_laws(folds, methods, ratio)) if by in AMOUNTS else [],
+        best=[] if by in AMOUNTS else list(find_best(folds, methods, ratio)),
+        laws=list(fit_laws(folds, methods, ratio)) if by in AMOUNTS else [],
     )
     labels = {method: name_method(method) for method in methods}
     return Variation(table, folds, found.model_copy(update={"sentences": list(tell(found, table, labels))}), config)
@@ -270,7 +276,7 @@ def by_place(folds: pd.DataFrame) -> pd.DataFrame:
     return means.unstack("label")[list(dict.fromkeys(folds["label"]))]
 
 
-def _tabulate(folds: pd.DataFrame, method: str, against: dict[str, str], ratio: float, score: str) -> pd.DataFrame:
+def describe_cases(folds: pd.DataFrame, method: str, against: dict[str, str], ratio: float, score: str) -> pd.DataFrame:
     """Return the rows of one method: the score of every case, and its difference from the one it is compared with."""
     places, rows = by_place(folds), []
     for label, part in folds.groupby("label", sort=False):
@@ -278,6 +284,8 @@ def _tabulate(folds: pd.DataFrame, method: str, against: dict[str, str], ratio: 
         found = estimate(places[label], ratio, *RANGES[score])
         row = {"method": method, "label": label, "value": first["value"], "group": first["group"], **dict(found)}
         row |= {"n_channels": first["n_channels"], "n_train": part["n_train"].mean(), "against": other, "p": None}
+        if part["n_kept"].notna().any():
+            row |= dict(zip(("n_kept_low", "n_kept", "n_kept_high"), _find_range(part["n_kept"]), strict=True))
         if other and other != label:
             difference = places[label] - places[other]
             ends = estimate(difference, ratio)
@@ -289,7 +297,11 @@ def _tabulate(folds: pd.DataFrame, method: str, against: dict[str, str], ratio: 
     return table.reindex(columns=list(TABLE_COLUMNS))
 
 
-def _find_best(folds: pd.DataFrame, methods: Sequence[str], ratio: float) -> Iterable[Best]:
+def _find_range(counts: pd.Series) -> tuple[float, float, float]:
+    return float(counts.min()), float(counts.median()), float(counts.max())
+
+
+def find_best(folds: pd.DataFrame, methods: Sequence[str], ratio: float) -> Iterable[Best]:
     """Yield the best value of each method, where values are at least three numbers."""
     values = folds.drop_duplicates("label").set_index("label")["value"]
     if values.isna().any() or len(values) < 3:
@@ -333,39 +345,38 @@ def fit_power_law(amounts: Any, scores: Any) -> tuple[float, float, float]:
     return best
 
 
-def _fit_laws(folds: pd.DataFrame, methods: Sequence[str], ratio: float) -> Iterable[PowerLaw]:
+def fit_laws(folds: pd.DataFrame, methods: Sequence[str], ratio: float) -> Iterable[PowerLaw]:
+    """Yield the power law of each method, where there are at least three amounts."""
     values = folds.drop_duplicates("label").set_index("label")["value"]
     if len(values) < 3:
         return
     for method in methods:
         places = by_place(folds[folds["method"] == method])
         n = values[list(places.columns)].to_numpy()
-        most = float(n.max())
+        most, last = float(n.max()), places.columns[int(n.argmax())]
         fits = [fit_power_law(n, places.drop(index=fold).mean()) for fold in places.index]
         a, b, c = fit_power_law(n, places.mean())
-        ends = [[_predict(fit, MORE * most), _predict(fit, MORE * most) - _predict(fit, most)] for fit in fits]
-        predicted, gain = (
-            _jackknife(whole, np.array(parts), ratio)
-            for whole, parts in zip(
-                (_predict((a, b, c), MORE * most), _predict((a, b, c), MORE * most) - _predict((a, b, c), most)),
-                zip(*ends, strict=True),
-                strict=True,
-            )
-        )
+        gains = np.array([_predict(fit, MORE * most) - _predict(fit, most) for fit in fits])
+        grown = _predict((a, b, c), MORE * most) - _predict((a, b, c), most)
+        scores = np.array([places[last].drop(index=fold).mean() for fold in places.index])
+        misfit = float(np.sqrt(np.mean((places.mean().to_numpy() - _predict((a, b, c), n)) ** 2)))
+        gain = _jackknife(grown, gains, ratio, misfit)
+        predicted = _jackknife(float(places[last].mean()) + grown, scores + gains, ratio, misfit)
         yield PowerLaw(method=method, a=a, b=b, c=c, most=most, asked=MORE * most, predicted=predicted, gain=gain)
 
 
-def _predict(law: tuple[float, float, float], n: float) -> float:
+def _predict(law: tuple[float, float, float], n: Any) -> Any:
     a, b, c = law
     return a - b * n**-c
 
 
-def _jackknife(whole: float, parts: np.ndarray, ratio: float) -> Estimate:
-    """Return an estimate whose interval comes from leaving out one fold at a time.
+def _jackknife(whole: float, parts: np.ndarray, ratio: float, misfit: float) -> Estimate:
+    """Return an estimate whose interval comes from leaving out one fold at a time, and from how far the law misses.
 
-    The pseudovalues J θ − (J − 1) θ₋ⱼ stand for the scores of single folds.
+    The pseudovalues J θ − (J − 1) θ₋ⱼ stand for the scores of single folds. `misfit` is the root of the mean squared
+    distance of the law from the means that it was fitted to.
     """
     n = len(parts)
     pseudo = n * whole - (n - 1) * parts
-    half = float(t.ppf(1 - LEVEL / 2, n - 1) * standard_error(pseudo, ratio))
+    half = float(t.ppf(1 - LEVEL / 2, n - 1) * np.hypot(standard_error(pseudo, ratio), misfit))
     return Estimate(mean=whole, low=whole - half, high=whole + half)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from neurofs.comparison.cases import AMOUNTS
 from neurofs.comparison.summary import Estimate
-from neurofs.comparison.wording import SCORE_NAMES, format_estimate, format_number, format_p
+from neurofs.comparison.wording import SCORE_NAMES, format_estimate, format_p
 from neurofs.ground.errors import printable
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ def _tell_method(found: Findings, method: str, rows: pd.DataFrame) -> Iterator[s
         yield _tell_best(found, best, rows)
     elif "without" in set(rows["group"]):
         yield from _tell_groups(found, rows)
+    elif rows["group"].str.startswith("→ ").any():
+        yield from _tell_conditions(found, rows)
     else:
         yield from _tell_cases(found, rows)
 
@@ -57,7 +59,7 @@ def _tell_law(found: Findings, law: PowerLaw, rows: pd.DataFrame) -> Iterator[st
     yield f"with {law.most:g} {unit}, {score} = {_show(last)}."
     yield (
         f"Twice as much ({law.asked:g} {unit}) would give {format_estimate(law.predicted)}, a gain of "
-        f"{format_estimate(law.gain)}; endless data {format_number(law.a)} by the power law."
+        f"{format_estimate(law.gain)}."
     )
     if law.gain.low is not None and law.gain.low <= 0:
         yield "Whether more data would help cannot be told."
@@ -66,8 +68,9 @@ def _tell_law(found: Findings, law: PowerLaw, rows: pd.DataFrame) -> Iterator[st
 def _tell_best(found: Findings, best: Best, rows: pd.DataFrame) -> str:
     unit = name_unit(found.by)
     row = rows[rows["value"] == best.value].iloc[0]
-    where = f"best at {found.by} {best.value:g} {unit}".rstrip()
-    alike = "" if best.low == best.high else f"; from {best.low:g} to {best.high:g} {unit} it cannot be told from that"
+    value, low, high = (f"{number:g}".replace("-", "−") for number in (best.value, best.low, best.high))
+    where = f"best at {found.by} {value} {unit}".rstrip()
+    alike = "" if best.low == best.high else f"; from {low} to {high} {unit} it cannot be told from that"
     text = f"{where}, {SCORE_NAMES[found.score]} = {_show(row)}{alike.rstrip()}."
     if found.by == "lead":
         side = "before" if best.low > 0 else "after" if best.high < 0 else "at"
@@ -78,15 +81,49 @@ def _tell_best(found: Findings, best: Best, rows: pd.DataFrame) -> str:
 def _tell_groups(found: Findings, rows: pd.DataFrame) -> Iterator[str]:
     score = SCORE_NAMES[found.score]
     everything = rows[rows["group"] == "all"].iloc[0]
-    yield f"all {everything['n_channels']} channels, {score} = {_show(everything)}."
+    yield f"all {everything['n_channels']} channels, {score} = {_show(everything)}{_tell_kept(everything)}."
     for _, alone in rows[rows["group"] == "alone"].iterrows():
         name = printable(alone["label"])
-        text = f"{name} alone ({alone['n_channels']} channels), {_show(alone)}"
+        n = alone["n_channels"]
+        text = f"{name} alone ({n} channel{'s' * (n != 1)}), {_show(alone)}{_tell_kept(alone)}"
         without = rows[rows["label"] == f"all but {alone['label']}"]
         if len(without):
             lost = without.iloc[0]
             text += f"; beyond the others it adds {_show_difference(lost, sign=-1)}"
         yield f"{text}."
+    rest = everything["n_channels"] - rows.loc[rows["group"] == "alone", "n_channels"].sum()
+    if rest > 0:
+        yield f"{rest} of all channels are in none of these groups."
+
+
+def _tell_conditions(found: Findings, rows: pd.DataFrame) -> Iterator[str]:
+    """Yield the score per condition, and what training on another one costs."""
+    score, tested = SCORE_NAMES[found.score], rows["group"].str.removeprefix("→ ")
+    trained = [label.removesuffix(f" → {name}") for label, name in zip(rows["label"], tested, strict=True)]
+    rows = rows.assign(tested=tested, trained=trained)
+    own = rows[rows["trained"] == rows["tested"]]
+    mixed = rows[rows["label"] == "all → " + rows["tested"]].drop(index=own.index, errors="ignore")
+    for how, part in (("trained on all trials", mixed), ("Trained on the tested condition alone", own)):
+        told = "; ".join(f"{printable(row['tested'])}, {score} = {_show(row)}" for _, row in part.iterrows())
+        yield f"{how}: {told}."
+    across = rows.drop(index=[*own.index, *mixed.index])
+    worse = across[(across["p_holm"] < LEVEL) & (across["difference"] < 0)]
+    better = across[(across["p_holm"] < LEVEL) & (across["difference"] > 0)]
+    yield (
+        f"Trained on another condition: clearly worse in {len(worse)} of {len(across)} pairs, clearly better in "
+        f"{len(better)}."
+    )
+    if len(worse):
+        most = worse.loc[worse["difference"].idxmin()]
+        yield f"Most is lost by {printable(most['label'])}: {_show_difference(most)}."
+
+
+def _tell_kept(row: Any) -> str:
+    """Say how few channels nearly suffice, if a method found that out."""
+    if pd.isna(row["n_kept"]):
+        return ""
+    folds = f"{row['n_kept_low']:g} to {row['n_kept_high']:g} in single folds"
+    return f", for which {row['n_kept']:g} nearly suffice ({folds})"
 
 
 def _tell_cases(found: Findings, rows: pd.DataFrame) -> Iterator[str]:
@@ -121,4 +158,7 @@ def _tell_basis(found: Findings, table: pd.DataFrame) -> str:
         " Wider bins average the target over longer times, which makes it easier." if found.by == "bin_width" else ""
     )
     paired = f"paired on {same}" if found.matched or found.by != "run" else "paired only where folds match"
-    return f"Scores are means over folds with 95 % intervals; differences are {paired}{many}.{linear}{width}"
+    over = "folds"
+    if found.sessions:
+        over, paired = f"{len(found.sessions)} sessions", "paired over sessions"
+    return f"Scores are means over {over} with 95 % intervals; differences are {paired}{many}.{linear}{width}"

@@ -268,6 +268,8 @@ class TunedDecoder(Decoder):
         queries = as_samples(X)
         if queries.n_features != self.n_features_in_:
             raise ValueError(f"X must have {self.n_features_in_} features; found {queries.n_features}")
+        if not isinstance(X, Samples) and not np.isfinite(queries.flat).all():
+            raise ValueError("X must be finite; found NaN or infinity. Leave those rows out.")
         parts = [self._predict_part(part, queries) for part in self.parts_]
         predicted = np.concatenate(parts, axis=1) * self.scale_ + self.mean_
         return predicted[:, 0] if self.one_output_ else predicted

@@ -10,7 +10,7 @@ permutation of trials or blocks would surround every test sample by training sam
 well slow drift can be interpolated.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -153,6 +153,53 @@ def make_folds(
         for fold, (train, test) in enumerate(parts):
             found.append(Fold(repeat, fold, train, test, overlap_audit(samples, train, test)))
     return found
+
+
+def take_folds(samples: Samples, cv: Any, y: Any = None, groups: Any = None) -> list[Fold]:
+    """Return the folds of a splitter of scikit-learn, or of pairs of training and test rows, audited.
+
+    Where a test part has rows that were tested before, another repeat begins; all repeats need as many folds.
+
+    >>> samples = Samples.from_counts(np.zeros((9, 4)), n_lags=2)
+    >>> pairs = [([4, 5, 6, 7], [0, 1]), ([0, 1, 2, 6, 7], [4])]
+    >>> [(fold.repeat, fold.fold, len(fold.train), fold.n_overlaps) for fold in take_folds(samples, pairs)]
+    [(0, 0, 4, 0), (0, 1, 5, 0)]
+    """
+    pairs = cv.split(samples, y, groups) if hasattr(cv, "split") else cv
+    found: list[Fold] = []
+    repeat, number, tested = 0, 0, np.zeros(len(samples), bool)
+    for train, test in pairs:
+        train, test = _check_rows(train, len(samples)), _check_rows(test, len(samples))
+        if tested[test].any():
+            repeat, number, tested = repeat + 1, 0, np.zeros(len(samples), bool)
+        tested[test] = True
+        found.append(Fold(repeat, number, train, test, overlap_audit(samples, train, test)))
+        number += 1
+    counts = {sum(fold.repeat == r for fold in found) for r in range(repeat + 1)}
+    if len(counts) > 1 or counts <= {0, 1}:
+        raise ValueError(
+            f"expected at least 2 folds that test different rows, in every repeat; found {len(found)} folds"
+        )
+    return found
+
+
+def _check_rows(rows: Any, n_rows: int) -> np.ndarray:
+    """Return the numbers of rows in ascending order, or say what is wrong with them."""
+    rows = np.asarray(rows)
+    rows = np.flatnonzero(rows) if rows.dtype == bool and rows.shape == (n_rows,) else rows
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or not rows.size or rows.min() < 0 or rows.max() >= n_rows:
+        raise ValueError(f"expected parts of rows by their numbers, from 0 to {n_rows - 1}, and none empty")
+    return np.unique(rows).astype(np.int64)
+
+
+def is_contiguous(folds: Iterable[Fold], groups: Any = None) -> bool:
+    """Tell whether every test part is one run of rows in time, and divides no trial."""
+    for fold in folds:
+        rest = np.delete(np.arange(fold.test.max() + 1 if groups is None else len(groups)), fold.test)
+        divided = groups is not None and np.isin(groups[fold.test], groups[rest]).any()
+        if divided or np.ptp(fold.test) + 1 != len(fold.test):
+            return False
+    return True
 
 
 def shift_borders(n_repeats: int) -> list[float]:

@@ -29,7 +29,7 @@ from neurofs.features.target import encode_condition, find_span, find_target, is
 from neurofs.features.target_names import explain_no_target
 from neurofs.ground.errors import UsageError, printable, quoted
 from neurofs.recordings.readers.sizes import count_bytes, memory_size
-from neurofs.recordings.recording import TICK, Recording, Series
+from neurofs.recordings.recording import TICK, Recording, Series, require_recording
 from neurofs.recordings.window import Auto, choose_window
 
 MOST_BINS = 20_000_000
@@ -85,6 +85,7 @@ def build_tensor(
     >>> int(tensor["valid"].sum())
     8
     """
+    recording = require_recording(recording, "build_tensor")
     targets = (target,) if isinstance(target, str) else tuple(target or ())
     if target is not None and not targets:
         raise UsageError(explain_no_target(recording))

@@ -218,10 +218,10 @@ class CompareOptions(Options):
     settings: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="Settings of selectors, as SELECTOR.NAME=VALUE."
     )
-    folds: Literal["auto", "trials", "blocks", "permuted", "shuffled"] = Field(
+    folds: Literal["auto", "trials", "blocks", "permuted", "shuffled", "given"] = Field(
         "auto",
         description="Runs of whole trials, or contiguous blocks; permuted ones measure interpolation in time; shuffled "
-        "bins need --allow-leakage.",
+        "bins need --allow-leakage; given ones come from a splitter in Python.",
     )
     n_splits: int = Field(5, ge=2, le=100, description="Folds of the cross-validation.")
     n_repeats: int = Field(1, ge=1, le=1000, description="Repeats with shifted borders (permuted: another order).")
@@ -246,6 +246,30 @@ class CompareOptions(Options):
 
 class RunOptions(SessionOptions, CompareOptions):
     """The keys of a run.toml: everything that decides the outcome of a run."""
+
+
+def _read_values(value: Any) -> Any:
+    """Return the values of one text, one value, or a list."""
+    return split_names(value) if isinstance(value, str) else value if isinstance(value, list | tuple) else (value,)
+
+
+class VaryOptions(Options):
+    """What a variation varies."""
+
+    by: str = Field(
+        description="What is varied: lead, n_lags, bin_width, smooth, target; minutes, trials, channels; a column of "
+        "the channels, such as area, or of the trials; or time, in windows around --event."
+    )
+    values: Annotated[tuple[float | str, ...], BeforeValidator(_read_values)] = Field(
+        (), description="Values to try; a sensible choice by default."
+    )
+    methods: NameList = Field(("ridge",), description="What decodes: ridge, rgs + auto, kalman, …")
+    draws: int = Field(3, ge=1, le=1000, description="Random draws, of amounts of data.")
+    event: str | None = Field(None, description="For --by time: a column of the trials with times.")
+    around: Annotated[tuple[float, float], BeforeValidator(_read_values)] = Field(
+        (-0.5, 1.0), description="For --by time: seconds before and after the event."
+    )
+    window: float = Field(0.2, gt=0, description="For --by time: width of a window, in seconds.")
 
 
 T = TypeVar("T", bound=Options)

@@ -66,10 +66,10 @@ class TensorKeys(TypedDict, total=False):
 class CompareKeys(TypedDict, total=False):
     """How methods are compared: `ground.config.CompareOptions`."""
 
-    selectors: str | Sequence[object]  # names, or in Python estimators with their parameters
-    decoders: Texts
+    selectors: str | Sequence[object]  # names; in Python also estimators with their parameters, and functions
+    decoders: str | Sequence[object]
     settings: Mapping[str, Mapping[str, object]]
-    folds: Literal["auto", "trials", "blocks", "permuted", "shuffled"]
+    folds: Literal["auto", "trials", "blocks", "permuted", "shuffled", "given"]
     n_splits: int
     n_repeats: int
     sizes: int | str | Sequence[int]

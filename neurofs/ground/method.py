@@ -6,6 +6,7 @@ Installed packages add methods of their own by entry points (`ground.plugins`).
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from importlib.metadata import EntryPoint
 from typing import Any, ClassVar
@@ -113,6 +114,16 @@ class Registry(Mapping[str, Any]):
         if name in self._entries:
             raise UsageError(f"{self.kind} {quoted(name)} cannot be used: {self._load(name)}")
         raise UsageError(f"no {self.kind} named {quoted(name)}; choose from {', '.join(self)}")
+
+    @contextmanager
+    def lend(self, methods: Iterable[type[Method]]) -> Iterator[None]:
+        """Know some methods for a while, such as those that are given to one comparison in Python."""
+        before = self.own
+        self.own = {**before, **{method.name: method for method in methods}}
+        try:
+            yield
+        finally:
+            self.own = before
 
     def package(self, name: str) -> str:
         """Return the package that a method is from with its version; empty for those of neurofs."""

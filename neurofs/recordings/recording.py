@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from neurofs.ground.errors import InputError, printable
+from neurofs.ground.errors import InputError, UsageError, printable
 from neurofs.ground.showing import render_facts
 from neurofs.recordings.defects import TICK as TICK, find_defects
 from neurofs.recordings.remarks import Remark
@@ -307,3 +307,15 @@ def _without_nul(table: pd.DataFrame) -> pd.DataFrame:
     texts = [c for c in table if any(isinstance(value, str) and "\0" in value for value in table[c])]
     clean = {c: [v.replace("\0", "") if isinstance(v, str) else v for v in table[c]] for c in texts}
     return table.assign(**clean) if clean else table
+
+
+def require_recording(value: object, who: str) -> Recording:
+    """Return a value if it is a recording, or say what is.
+
+    >>> require_recording("day1.nwb", "fit")
+    Traceback (most recent call last):
+    neurofs.ground.errors.UsageError: fit: expected a Recording; found str. Read one with neurofs.load
+    """
+    if not isinstance(value, Recording):
+        raise UsageError(f"{who}: expected a Recording; found {type(value).__name__}. Read one with neurofs.load")
+    return value

@@ -31,7 +31,7 @@ def write(recording: Recording, path: str | Path) -> Path:
         raise UsageError(f"{printable(path.name)}: expected one of the endings {', '.join(WRITERS)}")
     if recording.spikes is None and not recording.is_signal:
         raise UsageError(f"{printable(recording.name)}: only recordings with spike times or a signal can be written")
-    return _write_whole(path, lambda part: WRITERS[path.suffix](recording, part))
+    return write_whole(path, lambda part: WRITERS[path.suffix](recording, part))
 
 
 def write_series(path: Path, name: str, series: Sequence[Series], notes: Sequence[str]) -> Path:
@@ -44,10 +44,16 @@ def write_series(path: Path, name: str, series: Sequence[Series], notes: Sequenc
             for one in series:
                 _write_time_series(module, one)
 
-    return _write_whole(path, write_parts)
+    return write_whole(path, write_parts)
 
 
-def _write_whole(path: Path, write_part: Callable[[Path], None]) -> Path:
+def add_column(table: h5py.Group, name: str, values: np.ndarray, about: str) -> None:
+    """Write a column of a table as NWB has it."""
+    column = _typed(_dataset(table, name, values), "VectorData", "hdmf-common")
+    column.attrs["description"] = about
+
+
+def write_whole(path: Path, write_part: Callable[[Path], None]) -> Path:
     """Let a file be written beside its name, and move it there."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

@@ -38,7 +38,10 @@ class IndexEntry:
 
 
 def make_index(
-    entries: Sequence[IndexEntry], claims: Sequence[Claim], draw: Callable[[Picture], Any]
+    entries: Sequence[IndexEntry],
+    claims: Sequence[Claim],
+    draw: Callable[[Picture], Any],
+    variations: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """Return what the template of the index page shows."""
     done = _name_apart(entries)
@@ -46,6 +49,7 @@ def make_index(
     pictures = [draw(picture) for picture in drawn if picture is not None]
     n_failed = sum(entry.status != "done" for entry in entries)
     contents = [("claims", "Claims")] * bool(claims) + [("sessions", "Sessions")]
+    contents += [("variations", "Variations")] * bool(variations)
     return {
         "n_sessions": count_of(len(entries), "session"),
         "n_done": len(entries) - n_failed,
@@ -53,6 +57,7 @@ def make_index(
         "believed": _tell_believed([c.summary for c in done.values()]),
         "claims": [_show_claim(claim) for claim in claims],
         "entries": [_show_entry(entry) for entry in sorted(entries, key=lambda e: e.status == "done")],
+        "variations": [{**one, "page": _quote_path(one["page"]) if one["page"] else ""} for one in variations],
         "pictures": pictures,
         "kinds": _make_kinds(done),
         "contents": contents + [("across", "Across sessions")] * bool(pictures),

@@ -230,6 +230,7 @@ def _folds(comparison: Comparison) -> str:
         "blocks": "contiguous blocks of time",
         "permuted": "permuted trials or blocks, so that scores measure interpolation in time",
         "shuffled": "shuffled single bins, which leak between training and test",
+        "given": "rows that were given",
     }[comparison.summary.session.kind]
     contiguous = comparison.summary.session.kind in ("trials", "blocks")
     how = "with shifted borders; the scores of a fold are means over repeats" if contiguous else "with another order"

@@ -15,6 +15,8 @@ from neurofs.report.palette import PAPER
 from neurofs.report.pictures import STYLE, Picture, draw_panel, make_handle
 from neurofs.report.sections import PICTURES
 
+FEW_PANELS, IN_A_ROW = 4, 4
+
 
 @dataclass(frozen=True, eq=False)
 class Plots:
@@ -64,21 +66,27 @@ def _list_pictures(comparison: Comparison) -> list[Picture]:
 
 
 def show_axes(picture: Picture) -> list[Axes]:
-    """Draw a picture as a figure of pyplot, one panel below the other; return the axes of its panels."""
+    """Draw a picture as a figure of pyplot; return the axes of its panels.
+
+    A few panels stand one below the other, many small ones in rows.
+    """
     from matplotlib import pyplot
 
-    width = max(panel.size[0] for panel in picture.panels)
-    heights = [panel.size[1] for panel in picture.panels]
+    per_row = 1 if len(picture.panels) <= FEW_PANELS else IN_A_ROW
+    width = per_row * max(panel.size[0] for panel in picture.panels)
+    heights = [panel.size[1] for panel in picture.panels[::per_row]]
     # Not in the context: the backend of a notebook becomes interactive with the first figure, and has to stay so.
     figure = pyplot.figure(figsize=(width, sum(heights)), layout="constrained", facecolor=PAPER)
     with matplotlib.rc_context(STYLE):
-        grid = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)
-        for axes, panel in zip(grid[:, 0], picture.panels, strict=True):
+        grid = figure.subplots(len(heights), per_row, squeeze=False, height_ratios=heights).ravel()
+        for axes, panel in zip(grid, picture.panels, strict=False):
             draw_panel(panel, axes)
+        for axes in grid[len(picture.panels) :]:
+            axes.remove()
         if picture.legend:
             handles = [make_handle(key) for key in picture.legend]
             figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False)
-    return list(grid[:, 0])
+    return list(grid[: len(picture.panels)])
 
 
 class Page(str):

@@ -75,10 +75,12 @@ def save_figures(comparison: Comparison, folder: str | Path, kind: str) -> list[
     return [save_picture(picture, Path(folder), kind) for picture in pictures]
 
 
-def render_index(entries: Iterable[IndexEntry], claims: Iterable[Claim] = (), title: str = "") -> str:
-    """Return the index page of many runs, with the published claims that were checked on them."""
+def render_index(
+    entries: Iterable[IndexEntry], claims: Iterable[Claim] = (), variations: Iterable[Claim] = (), title: str = ""
+) -> str:
+    """Return the index page of many runs, with what a batch found out beside them."""
     styles = Styles()
-    context = make_index(list(entries), list(claims), lambda picture: show_picture(picture, styles))
+    context = make_index(list(entries), list(claims), lambda picture: show_picture(picture, styles), list(variations))
     context["title"] = printable(title) or context["n_sessions"]
     return render_page(context["title"], _render_template("index.html", **context), styles, context["contents"])
 

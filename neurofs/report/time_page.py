@@ -87,6 +87,6 @@ def _plot_matrix(axes: Any, course: TimeCourse) -> None:
     extent = (time[0] - half, time[-1] + half) * 2
     axes.imshow(shade(values / top), origin="lower", extent=extent, aspect="equal", interpolation="nearest")
     trained, tested = np.nonzero(data["p"].values <= LEVEL)
-    axes.plot(time[tested], time[trained], ".", color=VERMILION, ms=2.5)
+    axes.plot(time[tested], time[trained], "o", color=VERMILION, ms=3.5, mec="white", mew=0.5)
     add_scale(axes, "0", f"{top:.2f}", "agreement (r)")
     axes.set(xlabel="tested: end of the window (s)", ylabel="trained: end of the window (s)")

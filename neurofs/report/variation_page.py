@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -75,9 +76,9 @@ def tabulate_variation(variation: Variation) -> Table:
         )
         for row in variation.table.itertuples()
     ]
-    score = SCORE_NAMES[variation.found.score]
+    score, over = SCORE_NAMES[variation.found.score], "sessions" if variation.found.sessions else "folds"
     columns = ("method", variation.found.by, score, "compared with", f"difference of {score}", "p (Holm)", "channels")
-    return Table("Scores with 95 % intervals, and differences paired over folds", columns, rows, 3)
+    return Table(f"Scores with 95 % intervals, and differences paired over {over}", columns, rows, 3)
 
 
 def draw_variation(variation: Variation) -> Picture:
@@ -92,7 +93,7 @@ def draw_variation(variation: Variation) -> Picture:
         draw, size = partial(_plot_numbers, variation=variation), (6.4, 3.6)
     else:
         draw, size = partial(_plot_rows, variation=variation), (6.4, 0.9 + 0.26 * table["label"].nunique())
-    reading = "Bars and bands: 95 % intervals of the mean over folds. "
+    reading = f"Bars and bands: 95 % intervals of the mean over {'sessions' if found.sessions else 'folds'}. "
     reading += "Dashed: the power law, to twice as much data." if found.laws else "Gray: as good as knowing the mean."
     caption = Caption(f"{score} by {printable(found.by)}", reading)
     return Picture("variation", caption, [Panel("", alt, draw, size)], [find_key(m) for m in found.methods])
@@ -113,9 +114,17 @@ def _plot_numbers(axes: Any, variation: Variation) -> None:
     if found.by == "lead":
         axes.axvline(0, color=MUTED, lw=0.8, ls=":")
     if found.laws:
-        axes.set_xscale("log")
+        _use_log_amounts(axes, {*variation.table["value"], *(law.asked for law in found.laws)})
     unit = name_unit(found.by)
     axes.set(xlabel=BY_NAME.get(found.by, f"{found.by} {unit}".strip()), ylabel=SCORE_NAMES[found.score])
+
+
+def _use_log_amounts(axes: Any, amounts: Iterable[float]) -> None:
+    """Make the axis logarithmic, with marks at the amounts themselves."""
+    ticks = sorted(amounts)
+    axes.set_xscale("log")
+    axes.set_xticks(ticks, [f"{amount:.3g}" for amount in ticks])
+    axes.minorticks_off()
 
 
 def _plot_law(axes: Any, law: PowerLaw) -> None:

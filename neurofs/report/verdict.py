@@ -14,6 +14,7 @@ FOLDS = {
     "blocks": "contiguous blocks",
     "permuted": "permuted trials or blocks",
     "shuffled": "shuffled bins",
+    "given": "rows that were given",
 }
 """What folds are made of."""
 

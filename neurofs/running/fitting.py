@@ -38,7 +38,7 @@ from neurofs.pipeline import prepare
 from neurofs.recordings.checks import find_remarks
 from neurofs.recordings.choose import choose_part
 from neurofs.recordings.readers import load
-from neurofs.recordings.recording import Recording
+from neurofs.recordings.recording import Recording, require_recording
 from neurofs.recordings.window import settle_window
 from neurofs.running.executors import Executor, Serial
 from neurofs.running.worker import Failure
@@ -76,7 +76,8 @@ def fit(
     **options
         The keys of a run.toml, such as ``bin_width``, ``n_lags``, ``n_splits`` and ``seed``.
     """
-    sessions = [recordings] if isinstance(recordings, Recording) else list(recordings)
+    given = recordings if isinstance(recordings, list | tuple) else [recordings]
+    sessions = [require_recording(one, "fit") for one in given]
     if not sessions:
         raise UsageError("fit: expected at least one session")
     base = make_options(RunOptions, {**options, "target": target})

@@ -18,6 +18,9 @@ from neurofs.running.marks import find_changed, read_mark
 CLAIMS = "claims.json"
 """What a batch leaves beside its index page: the published claims that were checked."""
 
+VARIED = "variations.json"
+"""The same: what its variations found."""
+
 
 def find_runs(path: Path) -> list[Path]:
     """Return the folder itself if it is a run, else the runs in it or in its `sessions`, by name."""
@@ -107,8 +110,9 @@ def make_entry(
 
 def write_index(path: Path, entries: Sequence[IndexEntry], title: str = "") -> Path:
     """Write the index page of many runs, with the claims that a batch left beside it."""
-    claims = make_folder(path.parent) / CLAIMS
-    return write_atomically(path, render_index(entries, _read_claims(claims), title))
+    folder = make_folder(path.parent)
+    found = _read_list(folder / CLAIMS, _StoredClaim), _read_list(folder / VARIED, _StoredVariation)
+    return write_atomically(path, render_index(entries, *found, title))
 
 
 class _StoredClaim(BaseModel):
@@ -118,9 +122,17 @@ class _StoredClaim(BaseModel):
     holds: bool | None
 
 
-def _read_claims(path: Path) -> list[Claim]:
-    """Return the claims of a batch; none if there are none that can be read."""
+class _StoredVariation(BaseModel):
+    session: str
+    by: str
+    reason: str
+    sentences: list[str]
+    page: str
+
+
+def _read_list(path: Path, kind: type[BaseModel]) -> list[Claim]:
+    """Return what a batch left beside its index; nothing if there is nothing that can be read."""
     try:
-        return [dict(claim) for claim in TypeAdapter(list[_StoredClaim]).validate_json(path.read_bytes())]
+        return [dict(one) for one in TypeAdapter(list[kind]).validate_json(path.read_bytes())]  # type: ignore[valid-type]
     except (OSError, ValidationError):
         return []

@@ -23,12 +23,13 @@ from neurofs.comparison.cases import Case, Value, make_cases, make_problems
 from neurofs.comparison.evaluate import run_task
 from neurofs.comparison.fitting import list_fold_tasks
 from neurofs.comparison.given import choose_recording
-from neurofs.comparison.names import split_method
+from neurofs.comparison.names import ALONE, name_alone, split_method
 from neurofs.comparison.problem import Problem, Task, task_key
 from neurofs.comparison.store import TaskResult, TaskStore
+from neurofs.comparison.time_course import TimeCourse, decode_around
 from neurofs.comparison.variation import Variation, combine, render_head
 from neurofs.decoders import DECODERS
-from neurofs.ground.config import LoadOptions, RunOptions, select_options
+from neurofs.ground.config import LoadOptions, RunOptions, VaryOptions, make_options, select_options
 from neurofs.ground.errors import TaskFailed, UsageError
 from neurofs.ground.files import remove_parts
 from neurofs.ground.keys import RunKeys
@@ -80,8 +81,11 @@ def vary(
     **options
         The keys of a run.toml.
     """
+    varied = make_options(VaryOptions, {"by": by, "values": values, "methods": methods, "draws": n_draws}, "vary")
     chosen, given = choose_recording(recording, {**options, "target": target})
-    return run_variation(chosen, by, values, methods, n_draws, executor or Serial(), recording=given)
+    return run_variation(
+        chosen, varied.by, varied.values, varied.methods, varied.draws, executor or Serial(), recording=given
+    )
 
 
 def run_variation(
@@ -124,6 +128,44 @@ def run_variation(
     return found
 
 
+def run_varied(
+    options: RunOptions,
+    varied: VaryOptions,
+    executor: Executor,
+    view: Progress | None,
+    out: Path,
+    fresh: bool = False,
+    command: str = "",
+) -> Variation | TimeCourse:
+    """Run what some settings ask for, with its folder."""
+    if varied.by == "time":
+        return _run_around(options, varied, out)
+    return run_variation(
+        options, varied.by, varied.values, varied.methods, varied.draws, executor, view, out, fresh, None, command
+    )
+
+
+def _run_around(options: RunOptions, varied: VaryOptions, out: Path) -> TimeCourse:
+    """Decode in windows around an event of the trials."""
+    if varied.event is None:
+        raise UsageError("by: time needs --event, a column of the trials such as move_onset")
+    if len(options.target) != 1:
+        raise UsageError("by: time needs one target, a condition of the trials or a series, as --target")
+    found = decode_around(
+        load(str(options.file), select_options(LoadOptions, options)),
+        options.target[0],
+        varied.event,
+        around=varied.around,
+        window=varied.window,
+        step=options.step or varied.window / 2,
+        n_splits=options.n_splits,
+        seed=options.seed,
+    )
+    with hold_folder(out) as folder:
+        found.save(folder)
+    return found
+
+
 def _check_folder(folder: Path, by: str, options: RunOptions) -> None:
     """Refuse to write over another variation; more values of the same are welcome."""
     head = folder / "vary.toml"
@@ -136,19 +178,28 @@ def _check_folder(folder: Path, by: str, options: RunOptions) -> None:
 def check_methods(methods: str | Sequence[str]) -> tuple[str, ...]:
     """Return the names of methods, or refuse those that do not exist.
 
-    >>> check_methods("ridge, rgs + auto")
-    ('ridge', 'rgs + auto')
+    >>> check_methods("ridge, rgs + auto, kernel-rgs-sparse")
+    ('ridge', 'rgs + auto', 'kernel-rgs-sparse-decoder')
     """
     texts = (methods,) if isinstance(methods, str) else tuple(methods)
     names = tuple(dict.fromkeys(name.strip() for text in texts for name in text.split(",") if name.strip()))
     if not names:
         raise UsageError("methods: expected at least one, such as ridge")
-    for name in names:
-        selector, _, decoder = name.partition(" + ")
-        (DECODERS if selector in DECODERS and not decoder else SELECTORS).find(selector)
-        if decoder:
-            DECODERS.find(decoder)
-    return names
+    return tuple(_check_method(name) for name in names)
+
+
+def _check_method(name: str) -> str:
+    """Return the name of a method as results have it: a decoder alone, or a selector with one."""
+    selector, _, decoder = name.partition(" + ")
+    alone = selector.removesuffix(ALONE)
+    if (not decoder and alone in DECODERS and alone not in SELECTORS) or selector.endswith(ALONE):
+        return name_alone(DECODERS.find(alone).name)
+    SELECTORS.find(selector)
+    if decoder and DECODERS.find(decoder).own_metric:
+        raise UsageError(
+            f"methods: {decoder} learns a metric of all features and takes no selector; say {decoder} alone"
+        )
+    return name
 
 
 def _choose_methods(options: RunOptions, methods: Sequence[str]) -> RunOptions:

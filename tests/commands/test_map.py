@@ -101,3 +101,9 @@ def test_the_recipes_run(tmp_path):
 def test_editors_know_every_public_name():
     typed = re.findall(r"(\w+) as \1", (HOME / "__init__.py").read_text(encoding="utf-8"))
     assert sorted(typed) == sorted(set(neurofs.__all__) - {"__version__"})
+
+
+@pytest.mark.parametrize("registry", [neurofs.SELECTORS, neurofs.DECODERS])
+def test_every_estimator_is_listed(registry):
+    listed = re.findall(r"`(\w+)`\s\(([\w-]+)\)", MAP.partition("## Estimators")[2])
+    assert {(kind.__name__, name) for name, kind in registry.own.items()} <= set(listed)

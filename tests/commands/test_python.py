@@ -1,6 +1,7 @@
 """Python as a home: what values show of themselves, what functions take, and what type checkers know of them."""
 
 import inspect
+import os
 import subprocess
 import sys
 import typing
@@ -112,14 +113,41 @@ def test_a_typo_is_one_line(call, session):
 
 
 def test_selectors_may_be_estimators(session, found):
-    from sklearn.feature_selection import SelectKBest
-
     keys = {**SMALL, "selectors": [neurofs.selectors.CorrCoef()]}
     assert neurofs.compare(session, "hand_velocity", **keys).scores.equals(found.scores)
-    with pytest.raises(UsageError, match="expected names or selectors of neurofs; found SelectKBest"):
-        neurofs.compare(session, "hand_velocity", selectors=[SelectKBest()])
-    with pytest.raises(UsageError, match="feature_groups must be a number"):
-        neurofs.compare(session, "hand_velocity", selectors=[neurofs.RGS(feature_groups=np.zeros(4))])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda s: neurofs.compare(None, "hand_velocity"),
+        lambda s: neurofs.compare(s, 5),
+        lambda s: neurofs.compare(s, "hand_velocity", cv=5),
+        lambda s: neurofs.vary(s, "hand_velocity", by=5),
+        lambda s: neurofs.vary(s, "hand_velocity", by="lead", values=[np.nan, 0]),
+        lambda s: neurofs.vary(s, "hand_velocity", by="lead", methods=3),
+        lambda s: neurofs.vary(s, "hand_velocity", by="trials", n_draws=0),
+        lambda s: neurofs.decode_around(s, 5, "move_onset"),
+        lambda s: neurofs.decode_around(s, "direction", "move_onset", around=(0.5,)),
+        lambda s: neurofs.decode_around(s, "direction", "move_onset", window=np.nan),
+        lambda s: neurofs.build_tensor("day1.nwb", "hand_velocity"),
+        lambda s: neurofs.fit(None, "hand_velocity"),
+        lambda s: neurofs.plan_experiment("many"),
+        lambda s: neurofs.encode(s, "hand_velocty"),
+    ],
+)
+def test_wrong_types_are_one_line(call, session):
+    with pytest.raises((UsageError, InputError)) as caught:
+        call(session)
+    assert "\n" not in str(caught.value)
+
+
+def test_decoders_refuse_what_is_not_finite():
+    X = np.arange(12.0).reshape(6, 2) % 5
+    decoder = neurofs.decoders.Ridge().fit(X, X[:, 0])
+    X[2, 1] = np.nan
+    with pytest.raises(ValueError, match="X must be finite; found NaN or infinity"):
+        decoder.predict(X)
 
 
 def test_keyword_types_are_the_settings():
@@ -158,6 +186,8 @@ found = neurofs.compare(session, "hand_velocity", n_lags=3, selectors=["rgs"])
 found = neurofs.compare("day1.nwb", "hand_velocity", n_lag=3)          # wrong: unknown name
 found = neurofs.compare(session, "hand_velocity", n_lags="three")      # wrong: type
 found = neurofs.compare(session, "hand_velocity", effort="some")       # wrong: no such effort
+found = neurofs.compare(session, "hand_velocity", cv=5)                # wrong: no splitter
+found = neurofs.compare(session, "hand_velocity", cv=neurofs.BlockedKFold(5), scores=lambda truth, predicted: 0.0)
 found.scors                                                            # wrong: unknown attribute
 found.plot.wieghts()                                                   # wrong: unknown method
 found.to_frame().mean()
@@ -181,3 +211,18 @@ def test_type_checkers_find_what_is_wrong_in_user_code(tmp_path):
     ended = subprocess.run([*command, *config], capture_output=True, text=True, cwd=home, check=False)
     seen = {int(line.split(":")[1]) for line in ended.stdout.splitlines() if ": error:" in line}
     assert seen == planted, ended.stdout
+
+
+@pytest.mark.slow
+def test_one_command_makes_the_pages_of_all_functions(tmp_path):
+    pytest.importorskip("pdoc")
+    home = Path(neurofs.__file__).parents[1]
+    command = [sys.executable, str(home / "tests" / "pages.py"), str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": str(home)}
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=home, env=environment, check=False)
+    assert ended.returncode == 0, ended.stderr
+    page = (tmp_path / "neurofs.html").read_text(encoding="utf-8")
+    assert [name for name in neurofs.__all__ if f'id="{name}"' not in page] == []
+    assert "does not resolve" not in ended.stderr
+    assert "The keys of a run.toml" in page  # what a function says of its arguments
+    assert (tmp_path / "neurofs" / "selectors.html").exists()

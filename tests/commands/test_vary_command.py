@@ -45,7 +45,8 @@ def test_vary_by_time(day, tmp_path):
     ("arguments", "message"),
     [
         (("--by", "time", "--target", "direction"), "time needs --event"),
-        (("--by", "time", "--target", "direction", "--event", "start", "--around", "now"), "expected two numbers"),
+        (("--by", "time", "--target", "direction", "--event", "start", "--around", "now"), "around."),
+        (("--by", "time", "--target", "direction", "--event", "start", "--around", "1"), "around."),
         (("--by", "aera", "--target", "hand_velocity"), "nothing named 'aera'"),
         (("--by", "lead"), "expected a target"),
     ],

@@ -8,8 +8,8 @@ import pytest
 from comparisons import make_comparison
 
 from neurofs.comparison.comparison import CHANNEL_COLUMNS, read, save
-from neurofs.pipeline import compare
 from neurofs.recordings.recording import Recording, Series
+from neurofs.running.comparing import compare
 
 QUICK = {"selectors": ("corrcoef",), "decoders": (), "n_splits": 3}
 

@@ -79,6 +79,14 @@ def test_what_cannot_be_compared_is_one_line(days):
         neurofs.compare_runs({"two": days["two"], "classes": make_comparison(classes=("a", "b"), outputs=("side",))})
 
 
+def test_other_targets_are_named(days):
+    outputs = [output.model_copy(update={"unit": "m/s"}) for output in days["two"].summary.session.outputs]
+    session = days["two"].summary.session.model_copy(update={"outputs": outputs})
+    other = replace(days["two"], summary=days["two"].summary.model_copy(update={"session": session}))
+    found = neurofs.compare_runs({"cm": days["two"], "m": other})
+    assert any(line.startswith("The runs decode different targets") and "(m/s)" in line for line in found.sentences)
+
+
 def test_runs_that_share_no_method(days):
     other = replace(days["two"], summary=days["two"].summary.model_copy(update={"methods": []}))
     with pytest.raises(UsageError, match="no method in common"):

@@ -29,7 +29,7 @@ def test_silent_and_rare_channels_stay_finite():
 
 @pytest.fixture(scope="module")
 def table():
-    return neurofs.encode(make_areas(0, n_bins=1500), "hand", bin_width=0.1, n_lags=4, lead=-0.2)
+    return neurofs.encode(make_areas(0, n_bins=1500), "hand", bin_width=0.1, n_lags=4, lead=-0.2).table
 
 
 def test_lags_and_directions_are_found(table):
@@ -57,7 +57,7 @@ def test_what_is_tuned_is_explained_and_decodes(table):
         behavior=session.behavior,
         channels=pd.DataFrame({"name": list("abcdef")}),
     )
-    found = neurofs.encode(mixed, "hand", bin_width=0.1, n_lags=3).set_index("channel")
+    found = neurofs.encode(mixed, "hand", bin_width=0.1, n_lags=3).table.set_index("channel")
     assert (found.loc[list("cdef"), "pseudo_r2"] < 0.01).all()
     assert found.loc[list("ab"), "pseudo_r2"].min() > 0.05
     assert found.loc[list("ab"), "unique"].min() > found.loc[list("cdef"), "unique"].max()
@@ -65,6 +65,6 @@ def test_what_is_tuned_is_explained_and_decodes(table):
 
 def test_classes_have_a_rate_each():
     session = neurofs.simulate_session(40, n_electrodes=2, random_state=1)
-    found = neurofs.encode(session, "direction", n_lags=2, n_splits=3)
+    found = neurofs.encode(session, "direction", n_lags=2, n_splits=3).table
     assert found["preferred_direction"].isna().all()
     assert np.isfinite(found[["pseudo_r2", "depth"]]).all().all()

@@ -8,7 +8,7 @@ import pytest
 from areas import LEADS, make_areas
 
 import neurofs
-from neurofs.comparison.cases import make_cases, make_problems, match_rows, read_values
+from neurofs.comparison.cases import make_cases, make_problems, match_rows
 from neurofs.comparison.stats import compare_paired
 from neurofs.comparison.variation import by_place, fit_power_law, read_variation
 from neurofs.ground.config import RunOptions
@@ -62,11 +62,50 @@ def test_groups_are_the_channels_of_the_table():
 def test_groups_may_be_numbers():
     session = make_areas(0)
     numbered = replace(session, channels=session.channels.assign(electrode=[1, 2] * 5))
-    assert [case.label for case in make_cases(numbered, BASE, "electrode", read_values("2"))] == [
-        "all",
-        "2",
-        "all but 2",
-    ]
+    assert [case.label for case in make_cases(numbered, BASE, "electrode", ["2"])] == ["all", "2", "all but 2"]
+
+
+def test_channels_without_a_group_are_in_none():
+    session = make_areas(0, n_bins=300)
+    areas = ["M1", "M1", "S1", None, "", "S1", "all", np.nan, "S1", "S1"]
+    odd = replace(session, channels=session.channels.assign(area=areas))
+    found = neurofs.vary(odd, "hand", by="area", bin_width=0.1, n_lags=1, n_splits=3)
+    sizes = found.table.set_index("label")["n_channels"]
+    assert dict(sizes) == {
+        "all": 10, "M1": 2, "all but M1": 8, "S1": 4, "all but S1": 6, "area all": 1, "all but area all": 9,
+    }  # fmt: skip
+    assert "3 of all channels are in none of these groups" in found.sentences[0]
+    assert "area all alone (1 channel)" in found.sentences[0]
+    for column in (["M1"] * 10, [None] * 10):
+        one = replace(session, channels=session.channels.assign(area=column))
+        with pytest.raises(UsageError, match="by: "):
+            neurofs.vary(one, "hand", by="area", bin_width=0.1, n_lags=1)
+
+
+@pytest.mark.slow
+def test_few_channels_of_an_area_may_suffice():
+    session = make_areas(0, n_bins=300)
+    part = take_channels(session, np.arange(10) % 5 < 3)
+    keys = {"bin_width": 0.1, "n_lags": 1, "n_splits": 2}
+    found = neurofs.vary(part, "hand", by="area", methods="kernel-rgs-sparse", **keys)
+    kept = found.table.set_index("label")
+    assert (kept["n_kept_low"] <= kept["n_kept"]).all()
+    assert (kept["n_kept_high"] <= kept["n_channels"]).all()
+    assert "nearly suffice" in found.sentences[0]
+
+
+def test_silent_channels_are_no_data():
+    session = make_areas(0, n_bins=300)
+    counts = np.array(session.counts)
+    counts[:, [0, 5, 6, 7, 8, 9]] = 0
+    quiet = replace(session, counts=counts)
+    with pytest.raises(UsageError, match="by: no channel but those of 'M1' has a spike"):
+        make_cases(quiet, BASE, "area")
+    cases = make_cases(quiet, BASE, "channels")
+    assert sorted({case.value for case in cases}) == [1, 2, 4]
+    assert all(case.recording.counts.any(axis=0).all() for case in cases)
+    with pytest.raises(UsageError, match="expected amounts from 4 and up to 16"):
+        make_cases(make_areas(0, trials=True), BASE, "trials", [1, 8])
 
 
 def test_amounts_thin_the_training_part_alone():
@@ -91,12 +130,14 @@ def test_trials_are_drawn_whole_and_inside_each_other():
 
 def test_conditions_are_trained_and_tested_apart():
     cases, problems = problems_of("load", trials=True)
-    assert [case.label for case in cases] == ["heavy → heavy", "light → heavy", "heavy → light", "light → light"]
+    assert [case.label for case in cases] == [
+        f"{trained} → {tested}" for tested in ("heavy", "light") for trained in ("all", "heavy", "light")
+    ]
     labels = np.array(["light", "heavy"] * 10)
     for case, problem in zip(cases, problems, strict=True):
         trained, tested = case.label.split(" → ")
         for fold in problem.folds:
-            assert set(labels[problem.trials[fold.train]]) == {trained}
+            assert set(labels[problem.trials[fold.train]]) == ({trained} - {"all"} or {"heavy", "light"})
             assert set(labels[problem.trials[fold.test]]) == {tested}
 
 
@@ -109,6 +150,8 @@ def test_conditions_are_trained_and_tested_apart():
         ("trials", (), "no trials; vary minutes"),
         ("minutes", (500,), "expected amounts above 0 and up to"),
         ("target", (), "expected several targets"),
+        ("n_lags", (2.5,), "n_lags"),
+        ("channels", (0,), "expected amounts from 1 and up to 10"),
         ("lead", (0.25,), "expected a multiple of the bin width"),
     ],
 )
@@ -159,6 +202,14 @@ def test_the_sentences_say_what_the_table_says(by_area):
     assert "corrected for 4 comparisons" in by_area.sentences[-1]
 
 
+def test_amounts_are_marked_in_plain_numbers(tmp_path):
+    found = neurofs.vary(make_areas(0, n_bins=300), "hand", by="channels", n_lags=1, n_splits=3, n_draws=1)
+    page = (found.save(tmp_path) / "variation.html").read_text(encoding="utf-8")
+    assert "mathdefault" not in page
+    for amount in (1, 2, 5, 10, 20):  # 20: twice as many as there are
+        assert f">{amount}<" in page
+
+
 def test_read_save_is_the_same(by_area, tmp_path):
     assert read_variation(by_area.save(tmp_path / "v")) == by_area
     page = (tmp_path / "v" / "variation.html").read_text(encoding="utf-8")
@@ -196,6 +247,8 @@ def test_conditions_decode_each_other():
     assert table.loc["light → heavy", "against"] == "heavy → heavy"
     assert found.found.matched
     assert abs(table.loc["light → heavy", "difference"]) < 0.15  # nothing differs between these conditions
+    assert "trained on all trials: heavy, R² = " in found.sentences[0]
+    assert "clearly worse in 0 of 2 pairs" in found.sentences[0]
 
 
 def test_classes_are_scored_by_accuracy():

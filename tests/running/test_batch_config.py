@@ -118,3 +118,33 @@ def test_mistakes_that_show_in_the_plan(tmp_path, text, message):
     with pytest.raises(UsageError) as caught:
         plan_sessions(read(tmp_path, text), tmp_path)
     assert message in str(caught.value)
+
+
+def write(folder, text):
+    path = folder / "varied.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+VARIED = '[defaults]\ntarget = "hand_velocity"\n[[simulate]]\nn_trials = 12\n'
+
+
+def test_what_is_varied_is_one_section_or_several(tmp_path):
+    one = read_batch_file(write(tmp_path, VARIED + '[vary]\nby = "lead"\nvalues = [-0.1, 0, 0.1]\n'))
+    assert [(v.by, v.values, v.methods) for v in one.vary] == [("lead", (-0.1, 0, 0.1), ("ridge",))]
+    text = VARIED + '[[vary]]\nby = "kind"\nmethods = "ridge, rgs"\n[[vary]]\nby = "trials"\ndraws = 1\n'
+    assert [v.by for v in read_batch_file(write(tmp_path, text)).vary] == ["kind", "trials"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[vary]\nvalues = [1]\n", 'vary: expected what is varied, as by = "lead"'),
+        ('[vary]\nby = "lead"\nvalue = [1]\n', "vary: unknown key 'value'; did you mean values"),
+        ('[[vary]]\nby = "lead"\n[[vary]]\nby = "lead"\n', "vary: 'lead' is there twice"),
+        ("vary = 3\n", r"sections \[\[vary\]\]"),
+    ],
+)
+def test_a_variation_that_cannot_be_is_one_line(tmp_path, text, message):
+    with pytest.raises(UsageError, match=message):
+        read_batch_file(write(tmp_path, text if text.startswith("vary =") else VARIED + text))

@@ -9,10 +9,10 @@ from click.testing import CliRunner
 
 from neurofs.commands.main import main
 from neurofs.comparison import comparison
-from neurofs.pipeline import compare
 from neurofs.recordings.recording import Recording, Series
 from neurofs.recordings.simulate import simulate_session
 from neurofs.recordings.writers import write
+from neurofs.running.comparing import compare
 
 pytestmark = pytest.mark.slow
 

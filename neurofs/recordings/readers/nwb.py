@@ -229,19 +229,31 @@ def _ragged(table: h5py.Group, name: str) -> list[np.ndarray] | None:
 def _read_channels(file: h5py.File, units: h5py.Group, n_units: int) -> pd.DataFrame:
     """Return the plain columns of the units, and of the first electrode of each."""
     table = plain_columns(units, n_units, skip={"spike_times", "obs_intervals", "electrodes"})
-    ids = get_child(units, "id")
-    names = np.atleast_1d(read_array(ids, where_in(units, "id"))) if ids is not None else np.arange(n_units)
-    if len(names) != n_units:
-        raise InputError(where_in(units, "id"), f"{n_units} ids, one per unit", len(names), DAMAGED)
-    table.insert(0, "name", [str(name) for name in names])
+    table.insert(0, "name", _name_units(units, table))
     if "unit_name" in table and table["unit_name"].is_unique:
-        table["name"] = table.pop("unit_name").map(str)
+        del table["unit_name"]
     electrode = _ragged(units, "electrodes") if get_child(units, "electrodes_index") is not None else None
     if electrode is not None and len(electrode) == n_units:
         first = pd.array([_whole_number(e) for e in electrode], dtype="Int64")
         table.insert(1, "electrode", first)
         table = _join_electrodes(file, table)
     return table
+
+
+def _name_units(units: h5py.Group, table: pd.DataFrame) -> list[str]:
+    """Return the names of units: their own if they are unique, else their ids."""
+    ids, n_units = get_child(units, "id"), len(table)
+    names = np.atleast_1d(read_array(ids, where_in(units, "id"))) if ids is not None else np.arange(n_units)
+    if len(names) != n_units:
+        raise InputError(where_in(units, "id"), f"{n_units} ids, one per unit", len(names), DAMAGED)
+    own = "unit_name" in table and table["unit_name"].is_unique
+    return [str(name) for name in (table["unit_name"] if own else names)]
+
+
+def name_units(units: h5py.Group) -> list[str]:
+    """Return the names that channels get from a table of units, in its order."""
+    spikes = _ragged(units, "spike_times") or []
+    return _name_units(units, plain_columns(units, len(spikes), skip={"spike_times", "obs_intervals", "electrodes"}))
 
 
 def _whole_number(values: np.ndarray) -> Any:

@@ -27,7 +27,7 @@ def draw_tuning(comparison: Comparison) -> Picture | None:
         Panel(
             f"{name}, lag {1000 * session['tuning_lag'].values[i]:.0f} ms",
             _describe(session, i, name),
-            partial(_plot_tuning, session=session, channel=i),
+            partial(plot_tuning, session=session, channel=i),
             (2.3, 1.9),
         )
         for i, name in enumerate(names)
@@ -59,7 +59,8 @@ def _describe(session: xr.Dataset, channel: int, name: str) -> str:
     )
 
 
-def _plot_tuning(axes: Any, session: xr.Dataset, channel: int) -> None:
+def plot_tuning(axes: Any, session: xr.Dataset, channel: int) -> None:
+    """Draw the mean rate, or signal, of one channel against the target."""
     kind = session.attrs["tuning_kind"]
     x = session["tuning_value"].values
     rate, error = (session[name].values[channel] for name in ("tuning_rate", "tuning_error"))

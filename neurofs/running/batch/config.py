@@ -23,6 +23,9 @@
     kind = "slurm"
     jobs = 20
 
+    [[vary]]                         # the same decode of every session over values of one thing
+    by = "lead"
+
     [claims]
     navot2005 = true                 # check the published claims on the sessions together
 
@@ -42,7 +45,15 @@ from typing import Any, Literal
 from pydantic import Field
 
 from neurofs.comparison.store import TaskStore
-from neurofs.ground.config import Options, RunOptions, given_options, make_options, read_session_file, read_toml
+from neurofs.ground.config import (
+    Options,
+    RunOptions,
+    VaryOptions,
+    given_options,
+    make_options,
+    read_session_file,
+    read_toml,
+)
 from neurofs.ground.errors import NeurofsError, UsageError, printable, quoted
 from neurofs.ground.files import find_address, make_absolute, match_files
 from neurofs.ground.system import find_path
@@ -104,6 +115,7 @@ class BatchConfig:
     simulate: tuple[SimulateOptions, ...]
     cluster: ClusterOptions | None
     claims: ClaimOptions
+    vary: tuple[VaryOptions, ...] = ()
 
     @property
     def title(self) -> str:
@@ -111,7 +123,7 @@ class BatchConfig:
         return self.batch.name or self.path.stem
 
 
-_SECTIONS = ("batch", "defaults", "session", "simulate", "cluster", "claims")
+_SECTIONS = ("batch", "defaults", "session", "simulate", "cluster", "vary", "claims")
 
 
 def read_batch_file(path: str | Path) -> BatchConfig:
@@ -133,6 +145,7 @@ def read_batch_file(path: str | Path) -> BatchConfig:
         tuple(_make(SimulateOptions, t, f"{where}: simulate") for t in _tables(content, "simulate", where)),
         _make(ClusterOptions, content["cluster"], f"{where}: cluster") if "cluster" in content else None,
         _make(ClaimOptions, _table(content, "claims", where), f"{where}: claims"),
+        tuple(_read_varied(content, where)),
     )
     if not config.sessions and not config.simulate:
         raise UsageError(f"{where}: no sessions; add [[session]] with file, or [[simulate]]")
@@ -159,6 +172,20 @@ def _tables(content: Mapping[str, Any], key: str, where: str) -> list[dict[str, 
     if not isinstance(value, list) or not all(isinstance(part, dict) for part in value):
         raise UsageError(f"{where}: expected sections [[{key}]] in double brackets; found {quoted(value)}")
     return value
+
+
+def _read_varied(content: Mapping[str, Any], where: str) -> Iterator[VaryOptions]:
+    """Yield what is varied: one section [vary], or several [[vary]]."""
+    value = content.get("vary", [])
+    seen: set[str] = set()
+    for part in _tables({"vary": [value] if isinstance(value, dict) else value}, "vary", where):
+        if "by" not in part:
+            raise UsageError(f'{where}: vary: expected what is varied, as by = "lead"')
+        found = _make(VaryOptions, part, f"{where}: vary")
+        if found.by in seen:
+            raise UsageError(f"{where}: vary: {quoted(found.by)} is there twice; put all values into one")
+        seen.add(found.by)
+        yield found
 
 
 def _nearest(key: str) -> str:

@@ -141,7 +141,7 @@ def run_batch(
     return Outcome(out, states, claims)
 
 
-OUTPUTS = ("sessions", "simulated", "scores.csv", "index.html", "events.jsonl")
+OUTPUTS = ("sessions", "simulated", "variations", "scores.csv", "variations.json", "index.html", "events.jsonl")
 """What a batch leaves in its folder."""
 
 
