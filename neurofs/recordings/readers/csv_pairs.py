@@ -22,6 +22,7 @@ import pandas as pd
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError, quoted
 from neurofs.recordings.readers.layout import interpret
+from neurofs.recordings.readers.parquet import Table, read_parquet
 from neurofs.recordings.readers.sizes import find_budget
 from neurofs.recordings.readers.variables import Variables, listed, word
 from neurofs.recordings.recording import Recording
@@ -39,7 +40,7 @@ BYTES_PER_BYTE = 20
 def read(path: Path, options: LoadOptions) -> Recording:
     """Return the recording in a spikes file and the files beside it."""
     partners = _find_partners(path, options.behavior_file is None)
-    tables = {end: _read_table(partner) for end, partner in ({"": path} | partners).items()}
+    tables = dict(zip(["", *partners], _read_tables(path, *partners.values()), strict=True))
     values = _read_spikes(tables[""])
     if "counts" in values and path.stem.endswith("_signal"):
         values["signal"] = values.pop("counts")
@@ -66,7 +67,7 @@ def _stem(path: Path) -> str:
 
 def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:
     """Return the series of a table of behavior, with its times if it has them, and no notes."""
-    return _read_behavior(_read_table(path)), []
+    return _read_behavior(*_read_tables(path)), []
 
 
 def _find_partners(path: Path, behavior: bool) -> dict[str, Path]:
@@ -165,47 +166,37 @@ class _Table:
 class _ParquetTable(_Table):
     """The same of a Parquet file, whose columns have types."""
 
-    def __init__(self, path: Path) -> None:
-        try:
-            import pyarrow
-            import pyarrow.parquet
-        except ImportError:
-            remedy = "Install it: pip install 'neurofs[parquet]'."
-            raise InputError("format", "the package pyarrow, which reads it", "none", remedy) from None
+    def __init__(self, path: Path, content: Table) -> None:
         self.path = path
-        try:
-            file = pyarrow.parquet.ParquetFile(path)
-            about = file.metadata
-            size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
-            find_budget().take(path.name, size, 2**62)
-            table = file.read()
-        except (pyarrow.ArrowException, OSError, ValueError) as error:
-            raise self.error("", "a Parquet file", error, "Write it again.") from None
         self.content = path.read_bytes()
-        self.names = [name.strip() for name in table.column_names]
+        self.names = [name.strip() for name in content.names]
         if len(set(self.names)) < len(self.names) or not self.names:
             raise self.error("columns", "a different name for each column", listed(self.names), "Rename them.")
-        self._arrow = dict(zip(self.names, table.columns, strict=True))
+        self._columns = dict(zip(self.names, content.columns, strict=True))
+        self._types = dict(zip(self.names, content.types, strict=True))
 
     def texts(self, name: str) -> Sequence[str]:
         """Return a column as text; a missing value is empty."""
-        return ["" if value is None else str(value) for value in self._arrow[name].to_pylist()]
+        column = self._columns[name]
+        return column if isinstance(column, list) else [str(value) for value in column.tolist()]
 
     def numbers(self, name: str) -> np.ndarray:
         """Return a column as numbers; a missing value is NaN, anything but numbers an error."""
-        column = self._arrow[name]
-        values = column.to_numpy()
-        if values.dtype.kind not in "biuf":
-            raise self.error(f"column {quoted(name)}", "numbers", f"{column.type}", "Convert it to seconds or numbers.")
-        return values.astype(np.float64)
+        column, kind = self._columns[name], self._types[name]
+        if isinstance(column, list):
+            raise self.error(f"column {quoted(name)}", "numbers", kind, "Convert it to seconds or numbers.")
+        return column.astype(np.float64)
 
     def numbers_or_text(self, name: str) -> Any:
         """Return a column of numbers as it is, any other as text."""
-        return self.numbers(name) if self._arrow[name].to_numpy().dtype.kind in "biuf" else list(self.texts(name))
+        return self._columns[name] if isinstance(self._columns[name], list) else self.numbers(name)
 
 
-def _read_table(path: Path) -> _Table:
-    return _ParquetTable(path) if path.suffix.lower() == ".parquet" else _Table(path)
+def _read_tables(*paths: Path) -> list[_Table]:
+    """Return the tables in files of one kind."""
+    if paths[0].suffix.lower() == ".parquet":
+        return [_ParquetTable(path, content) for path, content in zip(paths, read_parquet(*paths), strict=True)]
+    return [_Table(path) for path in paths]
 
 
 def _describe_channels(recording: Recording, table: _Table) -> Recording:

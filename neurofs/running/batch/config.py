@@ -43,7 +43,7 @@ from pydantic import Field
 from neurofs.comparison.store import TaskStore
 from neurofs.ground.config import Options, RunOptions, given_options, make_options, read_session_file, read_toml
 from neurofs.ground.errors import NeurofsError, UsageError, printable, quoted
-from neurofs.ground.files import find_address, make_absolute
+from neurofs.ground.files import find_address, find_paths, make_absolute
 from neurofs.ground.system import find_path
 from neurofs.recordings.readers import is_session_file
 
@@ -248,7 +248,7 @@ def _plan_entry(config: BatchConfig, entry: dict[str, Any], out: Path) -> Iterat
     pattern = pattern.replace("\\", "/")  # written on Windows; elsewhere no folder has it in its name
     if "name" in entry:
         raise UsageError(f"{printable(config.path.name)}: {quoted(pattern)}: name is for a single file; leave it out")
-    found = sorted(glob.glob(pattern, root_dir=base, recursive=True))
+    found = find_paths(base, pattern)
     if not found:
         raise UsageError(
             f"{printable(config.path.name)}: no file matches {quoted(pattern)} in {printable(base)}. "
