@@ -1,5 +1,6 @@
 """A folder of sessions: a line about each, and a pipeline that `neurofs batch` takes."""
 
+import glob
 import json
 import tomllib
 from pathlib import Path
@@ -12,6 +13,7 @@ from writers import write_npz, write_text
 
 from neurofs.commands.main import main
 from neurofs.ground.errors import InputError
+from neurofs.ground.files import find_paths
 from neurofs.recordings.folder import find_sessions, inspect_folder, write_pipeline
 from neurofs.recordings.recording import Recording, Series
 from neurofs.recordings.writers import write
@@ -128,3 +130,20 @@ def test_exit_codes(lab, pattern, code):
 def test_a_folder_without_sessions(tmp_path):
     with pytest.raises(InputError, match="sessions of a known kind"):
         inspect_folder(tmp_path)
+
+
+def test_links_that_lead_in_circles_are_met_once(lab):
+    found = find_sessions(lab)
+    for place in (lab, lab / "day1"):
+        for name in ("x", "y"):
+            (place / name).symlink_to(lab, target_is_directory=True)
+    assert find_sessions(lab) == found
+
+
+@pytest.mark.parametrize("pattern", ["**/*.nwb", "day*/**/a.*", "**", "day1/**", "**/**/a.nwb", "*/*.nwb", "d**y1/*"])
+def test_patterns_mean_what_they_mean_to_glob(lab, pattern):
+    (lab / ".hidden").mkdir()
+    (lab / ".hidden" / "a.nwb").touch()
+    expected = {name.rstrip("/") for name in glob.glob(pattern, root_dir=lab, recursive=True)}
+    assert set(find_paths(lab, pattern)) == expected - {"", "day1" if pattern == "day1/**" else ""}
+    assert expected
