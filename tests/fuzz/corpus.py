@@ -422,6 +422,8 @@ ROWS: list[Row] = [
         'file = "/dev/zero"', 'file = "session.toml"', 'file = "."', 'file = "a\\u0000b"', 'file = ["a"]',
         'file = "session.npz"\nbehavior_file = "/dev/zero"', 'file = "session.npz"\nbehavior_file = "session.toml"')),
     ("a nested table", toml("a = " + "[" * 5000 + "]" * 5000), "refused"),
+    ("a word without end", toml('file = "session.npz"\nname = "' + "a" * 70_000 + '"\n'), None),
+    ("a batch file without end", alone("batch", "/dev/zero", "--dry-run"), "refused"),
     ("nested keys", toml(".".join("a" * 20_000) + " = 1"), "refused"),
     ("targets of 1e-300", decode(files.npz(velocity=SMALL)), None),
     ("targets of 1e200", decode(files.npz(velocity=LARGE)), "refused"),
