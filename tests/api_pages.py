@@ -1,4 +1,4 @@
-"""Pages of all public functions and classes, made from their docstrings by pdoc: ``python tests/api_pages.py [FOLDER]``."""
+"""Pages of all public functions and classes, by pdoc, from their docstrings: ``python tests/api_pages.py [FOLDER]``."""
 
 import sys
 from pathlib import Path

@@ -17,6 +17,11 @@ def add_slowly(shared, item):
     return shared + item
 
 
+def count_slowly(shared, item):
+    time.sleep(0.1)
+    return len(shared) + item
+
+
 def wait(shared, item):
     time.sleep(item)
     return os.getpid()

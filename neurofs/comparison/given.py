@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from neurofs.ground.config import RunOptions, given_options, make_options, read_pattern, read_session_file
-from neurofs.ground.errors import InputError, UsageError
+from neurofs.ground.errors import InputError
 from neurofs.ground.files import make_absolute, match_files
 from neurofs.ground.system import find_path
 from neurofs.recordings.demo import demo_path

@@ -15,8 +15,8 @@ is compared with V_c after a shift in time between channel and target, M being a
 *tuned* it is the target that is shifted, for *adds* the channel, and neither is a residual: if a channel has nothing to
 do with target and other channels, this is exact however many others there are. A residual is whiter than what it is
 the residual of; with shifts of residuals, a third of the channels reported in small sessions were false. Only a trend
-is taken off before anything without trials is shifted, since a trend that is shifted around the end is none. (Targets of
-whole trials are residuals: what trials in blocks share is not to be shifted.) Where no channel is tuned, there is
+is taken off before anything without trials is shifted, since a trend that is shifted around the end is none. (Targets
+of whole trials are residuals: what trials in blocks share is not to be shifted.) Where no channel is tuned, there is
 nothing to add to, and none is reported to add.
 
 ∛V is about normal. It is measured in standard deviations over the shifts of its channel; each shift is measured so by

@@ -85,8 +85,11 @@ Numbers = Annotated[tuple[int, ...], BeforeValidator(_split_numbers)]
 
 WINDOWS_PATH = "Write paths of Windows in single quotes ('C:\\data\\m1.nwb'), or with / between folders."
 
-NESTED = re.compile(r"(?:[\w\"'-]+\s*\.\s*){100}")
+NESTED = re.compile(r"(?<![\w\"'-])(?:[\w\"'-]+\s*\.\s*){100}")
 """Keys in keys, for which a parser takes memory that grows with the square of their number."""
+
+MAX_TOML = 2**24
+"""Bytes of a file with settings; real ones have some thousand."""
 
 RENAMED = {"decoder": "decoders"}
 """Keys of earlier versions, and what they are called now."""
@@ -332,6 +335,10 @@ def given_options(options: Options) -> dict[str, Any]:
 def read_toml(path: Path, what: str) -> dict[str, Any]:
     """Return the content of a TOML file."""
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise InputError(path.name, f"{what} in TOML", "a pipe or a device", "Name a file.")
+        if path.is_file() and path.stat().st_size > MAX_TOML:
+            raise InputError(path.name, f"{what} in TOML", f"more than {MAX_TOML:,} bytes", "Check which file it is.")
         text = path.read_text(encoding="utf-8")
         if NESTED.search(text):
             raise InputError(path.name, f"{what} in TOML", "keys in keys without end", "Correct the file.")

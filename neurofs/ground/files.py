@@ -4,13 +4,17 @@ import glob
 import hashlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from neurofs.ground.errors import InputError, UsageError, printable
 
 ADDRESS = re.compile(r"(https?|s3):/{1,2}(?=[^/])", re.IGNORECASE)
 """How addresses of files elsewhere begin; as a path, one of two slashes is gone."""
+
+SLASH = "[/" + re.escape(os.sep) + "]"
+ANY_FOLDER = re.compile(rf"(?:^|(?<={SLASH}))(?:\*\*{SLASH})*\*\*(?:{SLASH}|$)")
+"""`**` as a whole part of a pattern, or several of them."""
 
 
 def find_address(source: str | Path) -> str | None:
@@ -84,6 +88,33 @@ def remove_parts(*folders: Path) -> None:
             path.unlink(missing_ok=True)
 
 
+def find_paths(folder: Path, pattern: str) -> list[str]:
+    """Return what matches a pattern in a folder, by name; `**` stands for all folders, each of which is met once.
+
+    `glob` goes round where a link leads back, and without end where two do.
+    """
+    found = ANY_FOLDER.search(pattern)
+    if not found:
+        return sorted(glob.glob(pattern, root_dir=folder))
+    head, rest = pattern[: found.start()], pattern[found.end() :] or "*"
+    starts = [name for name in glob.glob(head, root_dir=folder) if (folder / name).is_dir()] if head else [""]
+    inside = [os.path.join(start, place) for start in starts for place in _walk_folders(folder / start)]
+    return sorted({os.path.join(place, name) for place in inside for name in find_paths(folder / place, rest)})
+
+
+def _walk_folders(folder: Path) -> Iterator[str]:
+    """Yield a folder as an empty name, and every folder in it, but those whose names begin with a dot."""
+    met: set[tuple[int, int]] = set()
+    for place, names, _ in os.walk(folder, followlinks=True):
+        found = os.stat(place)
+        if (found.st_dev, found.st_ino) in met:
+            names.clear()
+            continue
+        met.add((found.st_dev, found.st_ino))
+        names[:] = sorted(name for name in names if not name.startswith("."))
+        yield "" if place == str(folder) else os.path.relpath(place, folder)
+
+
 def hash_file(path: Path) -> str:
     """Return the SHA-256 of the content of a file."""
     with path.open("rb") as stream:
@@ -104,7 +135,7 @@ def match_files(base: Path, pattern: str) -> list[tuple[Path, str]]:
     >>> [(path.name, name) for path, name in match_files(Path(__file__).parent, "file[rst].py")]
     [('files.py', '')]
     """
-    found = sorted(glob.glob(pattern, root_dir=base, recursive=True))
+    found = find_paths(base, pattern)
     stems = [Path(file).stem.casefold() for file in found]
     return [
         (base / file, "-".join(Path(file).with_suffix("").parts) if stems.count(stem) > 1 else "")

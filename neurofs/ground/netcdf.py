@@ -15,6 +15,8 @@ from typing import Any
 import h5py
 import xarray as xr
 
+from neurofs.ground.system import bound_memory
+
 
 def to_netcdf(dataset: xr.Dataset) -> bytes:
     """Return a dataset as compressed NetCDF-4; the same dataset gives the same bytes."""
@@ -26,6 +28,17 @@ def to_netcdf(dataset: xr.Dataset) -> bytes:
 def read_netcdf(source: Path | bytes, **options: Any) -> xr.Dataset:
     """Return the dataset of a file or of its bytes, in memory; options are those of `xarray.open_dataset`."""
     content = io.BytesIO(source) if isinstance(source, bytes) else source
+    size = len(source) if isinstance(source, bytes) else source.stat().st_size
+    with bound_memory(most_memory(size)):
+        return _read(content, options)
+
+
+def most_memory(size: int) -> int:
+    """Return the bytes of memory for which HDF5 may ask to read a file; it believes whatever a damaged one says."""
+    return max(10**9, 200 * size)
+
+
+def _read(content: Any, options: dict[str, Any]) -> xr.Dataset:
     with h5py.File(content, "r") as file:  # h5netcdf prints a traceback if this is what it cannot read
         file.attrs.get("_nc3_strict")
     with xr.open_dataset(content, engine="h5netcdf", **options) as dataset:

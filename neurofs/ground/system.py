@@ -1,6 +1,8 @@
 """What differs between Linux, macOS and Windows, in one place: processes, memory, and paths in files."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
@@ -45,6 +47,28 @@ def limit_memory(n_bytes: int) -> None:
     resource = _find_resource()
     if n_bytes and resource is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (n_bytes, n_bytes))
+
+
+@contextmanager
+def bound_memory(n_bytes: int) -> Iterator[None]:
+    """While this lasts, let this process take at most so many more bytes, where that can be limited.
+
+    A library that believes a damaged file then gets no memory, instead of all of it.
+    """
+    resource = _find_resource()
+    if resource is None or not can_limit_memory():
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    bound = psutil.Process().memory_info().data + n_bytes
+    if min((limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY), default=bound + 1) <= bound:
+        yield
+        return
+    resource.setrlimit(resource.RLIMIT_DATA, (bound, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
 def limit_time(seconds: int) -> None:

@@ -4,7 +4,6 @@ A file that cannot be read costs nothing but its own line. Session files (`*.tom
 tables of behavior and trials beside spikes, run folders, models and hidden files are no sessions.
 """
 
-import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from neurofs.ground.config import LoadOptions, given_options, read_pattern, read_session_file, read_toml, render_toml
 from neurofs.ground.errors import MAX_MESSAGE, InputError, NeurofsError, printable, quoted
+from neurofs.ground.files import find_paths
 from neurofs.recordings.quality import inspect_file
 from neurofs.recordings.readers.csv_pairs import PARTNERS
 from neurofs.recordings.readers.formats import find_format
@@ -64,7 +64,7 @@ def _name(path: Path, folder: Path) -> str:
 
 def find_sessions(folder: Path, pattern: str = "**/*") -> list[Path]:
     """Return the files and folders that may hold a session, by name; what a session file names is not repeated."""
-    found = sorted(folder / name for name in glob.glob(pattern, root_dir=folder, recursive=True))
+    found = sorted(folder / name for name in find_paths(folder, pattern))
     whole = [path for path in found if path.is_dir() and find_format(path)]
     skipped = {*whole, *(path for path in (folder, *found) if any((path / name).is_file() for name in OURS))}
     files = [path for path in found if path.is_file() and skipped.isdisjoint(path.parents)]
@@ -164,7 +164,7 @@ def _join_names(folder: Path, names: list[str]) -> list[str]:
         return names
     ends = [f"*{end}{suffix}" for end in (("_spikes", "_counts", "_signal") if suffix == ".csv" else ("",))]
     for pattern in [f"{place}{end}" for end in ends for place in ("", "*/", "**/")]:
-        found = {name.replace(os.sep, "/") for name in glob.glob(pattern, root_dir=folder, recursive=True)}
+        found = {name.replace(os.sep, "/") for name in find_paths(folder, pattern)}
         if found == set(names):
             return [pattern]
     return names

@@ -169,7 +169,7 @@ def _run_around(options: RunOptions, varied: VaryOptions, out: Path) -> TimeCour
 def _check_folder(folder: Path, by: str, options: RunOptions) -> None:
     """Refuse to write over another variation; more values of the same are welcome."""
     head = folder / "vary.toml"
-    if head.is_file() and head.read_text(encoding="utf-8") != render_head(by, options):
+    if head.is_file() and head.read_text(encoding="utf-8", errors="replace") != render_head(by, options):
         raise UsageError(
             f"{folder}: holds another variation, or one with other settings; choose another --out, or --fresh"
         )

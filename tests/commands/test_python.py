@@ -217,7 +217,7 @@ def test_type_checkers_find_what_is_wrong_in_user_code(tmp_path):
 def test_one_command_makes_the_pages_of_all_functions(tmp_path):
     pytest.importorskip("pdoc")
     home = Path(neurofs.__file__).parents[1]
-    command = [sys.executable, str(home / "tests" / "pages.py"), str(tmp_path)]
+    command = [sys.executable, str(home / "tests" / "api_pages.py"), str(tmp_path)]
     environment = {**os.environ, "PYTHONPATH": str(home)}
     ended = subprocess.run(command, capture_output=True, text=True, cwd=home, env=environment, check=False)
     assert ended.returncode == 0, ended.stderr

@@ -6,9 +6,12 @@ A row is a name, what writes the files and returns the arguments of the command,
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import struct
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -259,6 +262,81 @@ def locked(content: str) -> Callable[[Path], list[Any]]:
     return make
 
 
+def go_round(folder: Path) -> Path:
+    """Links of a folder to itself: 2^40 paths."""
+    for name in ("a", "b"):
+        (folder / name).symlink_to(".", target_is_directory=True)
+    return files.npz()(folder).parent
+
+
+def batch_round(folder: Path) -> list[Any]:
+    go_round(folder)
+    path = write_text(folder / "batch.toml", '[[session]]\nfile = "**/*.npz"\ntarget = "velocity"\n')
+    return ["batch", path, "--dry-run", "--out", folder / "out"]
+
+
+def laid(seed: str, change: Callable[[Path], Any]) -> Callable[[Path], list[Any]]:
+    """Return what inspects a sound session after a change of its folder."""
+
+    def make(folder: Path) -> list[Any]:
+        from .seeds import SEEDS
+
+        path = SEEDS[seed](folder)
+        change(path)
+        return ["inspect", path]
+
+    return make
+
+
+def pipe(name: str) -> Callable[[Path], Any]:
+    def change(path: Path) -> None:
+        place = (path if path.is_dir() else path.parent) / name
+        place.unlink(missing_ok=True)
+        os.mkfifo(place)
+
+    return change
+
+
+def link(name: str, target: str) -> Callable[[Path], Any]:
+    def change(path: Path) -> None:
+        place = (path if path.is_dir() else path.parent) / name
+        if place.is_dir():
+            shutil.rmtree(place)
+        place.unlink(missing_ok=True)
+        place.symlink_to(target)
+
+    return change
+
+
+def swell(path: Path) -> None:
+    """A chunk of Zarr of 2 MB that becomes 2 GB of zeros."""
+    place, n, n_parts = path / "units" / "spike_times", 10**7, 200
+    declared = json.loads((place / ".zarray").read_text())
+    write_text(place / ".zarray", json.dumps(declared | {"compressor": {"id": "zlib", "level": 1}}))
+    pack = zlib.compressobj(9, zlib.DEFLATED, -15)
+    part = pack.compress(bytes(n)) + pack.flush(zlib.Z_FULL_FLUSH)
+    checksum = struct.pack(">HH", n * n_parts % 65521, 1)
+    (place / "0").write_bytes(b"\x78\x9c" + part * n_parts + b"\x03\x00" + checksum)
+
+
+def summarize(path: Path) -> None:
+    """A summary of a Zarr that has a column unpickled of which the folder itself says that it is plain."""
+    found = {str(f.relative_to(path)): json.loads(f.read_text()) for f in path.rglob(".z*") if f.name != ".zmetadata"}
+    found["units/spike_times/.zarray"] |= {"dtype": "|O", "filters": [{"id": "pickle", "protocol": 5}]}
+    write_text(path / ".zmetadata", json.dumps({"zarr_consolidated_format": 1, "metadata": found}))
+
+
+def repeat_rows(path: Path) -> None:
+    """200 million equal rows in a table of some kilobytes."""
+    import pyarrow
+    import pyarrow.parquet
+
+    part = pyarrow.table({"time": np.zeros(10**6), "c0": np.zeros(10**6, dtype=np.int64)})
+    with pyarrow.parquet.ParquetWriter(path, part.schema, compression="zstd") as writer:
+        for _ in range(200):
+            writer.write_table(part)
+
+
 ELECTRODES = "general/extracellular_ephys"
 NOT_A_COUNT = files.COUNTS[:, :1] * 0 + 1e300
 SPAN = {"observed": np.array([[0.0, 1e300]])}
@@ -290,6 +368,22 @@ ROWS: list[Row] = [
     ("bins of 100 ns", decode(files.npz(), "--bin-width", 1e-7), "refused"),
     ("bins of 1 us", decode(files.times(), "--bin-width", 1e-6), "refused"),
     ("dimensions without axes", inspect(dimension_list), "refused"),
+    ("folders in circles", lambda folder: ["inspect", go_round(folder)], "sane"),
+    ("a batch of folders in circles", batch_round, "sane"),
+    ("Zarr: folders in circles", laid("zarr", lambda path: go_round(path / "units")), None),
+    ("Zarr: units elsewhere", laid("zarr", link("units", "../other")), "refused"),
+    ("Zarr: units everywhere", laid("zarr", link("units", "/")), "refused"),
+    ("Zarr: a pipe for a chunk", laid("zarr", pipe("units/spike_times/0")), "refused"),
+    ("Zarr: a pipe for a group", laid("zarr", pipe("units/.zgroup")), "refused"),
+    ("Zarr: 2 GB in a chunk", laid("zarr", swell), "refused"),
+    ("Zarr: a summary of its own", laid("zarr", summarize), "sane"),
+    ("Parquet: 200 million rows", laid("parquet", repeat_rows), "refused"),
+    ("Parquet: a pipe of trials", laid("parquet", pipe("m_trials.parquet")), "refused"),
+    ("arrays: a pipe beside", laid("npy", pipe("day_time.npy")), "refused"),
+    ("arrays: no end beside", laid("npy", link("day_hand.npy", "/dev/zero")), "sane"),
+    *((f"phy: a pipe for {name}", laid("phy", pipe(name)), None)
+      for name in ("params.py", "cluster_group.tsv", "spike_times.npy", "spike_clusters.npy", "cluster_info.tsv")),
+    ("phy: a table without end", laid("phy", link("cluster_info.tsv", "/dev/zero")), "sane"),
     # 7: tracebacks from files
     ("header: open string", raw(header("'''")), "refused"),
     ("header: open brackets", raw(header("[" * 3000)), "refused"),
@@ -324,7 +418,12 @@ ROWS: list[Row] = [
         ("--counts-bin-width", "1e300"), ("--counts-bin-width", "nan"))),
     *((f"simulate {flag} {value}", alone("simulate", "FOLDER/day.npz", flag, value), "refused") for flag, value in (
         ("--seed", -1), ("--drift", "nan"), ("--drift", "inf"), ("--n-trials", 0), ("--n-trials", 10**12))),
+    *((f"a session file: {text[:32]}", toml(text), "refused") for text in (
+        'file = "/dev/zero"', 'file = "session.toml"', 'file = "."', 'file = "a\\u0000b"', 'file = ["a"]',
+        'file = "session.npz"\nbehavior_file = "/dev/zero"', 'file = "session.npz"\nbehavior_file = "session.toml"')),
     ("a nested table", toml("a = " + "[" * 5000 + "]" * 5000), "refused"),
+    ("a word without end", toml('file = "session.npz"\nname = "' + "a" * 70_000 + '"\n'), None),
+    ("a batch file without end", alone("batch", "/dev/zero", "--dry-run"), "refused"),
     ("nested keys", toml(".".join("a" * 20_000) + " = 1"), "refused"),
     ("targets of 1e-300", decode(files.npz(velocity=SMALL)), None),
     ("targets of 1e200", decode(files.npz(velocity=LARGE)), "refused"),

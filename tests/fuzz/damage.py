@@ -8,6 +8,7 @@ import shutil
 import signal
 import tempfile
 import time
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,7 +69,7 @@ def _compare(path: Path, out: Path, expected: dict[str, str]) -> str:
     try:
         check_folder(out)
     except AssertionError as error:
-        return f"leftovers: {error}"
+        return f"leftovers: {traceback.extract_tb(error.__traceback__)[-1].line}"
     left = [p.pid for p in psutil.process_iter(["cmdline"]) if str(out) in " ".join(p.info["cmdline"] or ())]
     return f"processes left: {left}" if left else ""
 

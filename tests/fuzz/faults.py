@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import trap_files as files
+from batches import check_folder, read_results, run, start, write_batch
 
 from .corpus import QUICK
 from .trial import Verdict, try_command
@@ -139,6 +140,37 @@ def start_eight(folder: Path) -> str:
     return make_good(folder, decode(folder, folder / "run"))
 
 
+def start_two_batches(folder: Path) -> str:
+    """Two batches at once in one folder: one is refused, and the other leaves what a third finds whole."""
+    path, out = write_batch(folder), folder / "out"
+    both = [start("batch", path, "--out", out, "--jobs", 1) for _ in range(2)]
+    words = [process.communicate()[1] for process in both]
+    codes = [process.returncode for process in both]
+    refused = [text for text, code in zip(words, codes, strict=True) if code]
+    if 0 not in codes or set(codes) - {0, 2} or not all("in use by" in text for text in refused):
+        return f"exit codes {codes}: {words}"
+    return check_again(path, out, read_results(out))
+
+
+def lack_memory(folder: Path) -> str:
+    """Tasks get less memory than they need; with more, the same batch ends."""
+    path, out = write_batch(folder), folder / "out"
+    poor = run("batch", path, "--out", out, "--jobs", 1, "--memory-limit", "64MB")
+    if poor.returncode not in (1, 2) or "Traceback" in poor.stderr:
+        return f"exit code {poor.returncode}: {poor.stderr[-300:]}"
+    rich = run("batch", path, "--out", out, "--jobs", 1)
+    return f"exit code {rich.returncode}: {rich.stderr[-300:]}" if rich.returncode else ""
+
+
+def check_again(path: Path, out: Path, expected: dict[str, str]) -> str:
+    """Return what is wrong after the same batch once more."""
+    again = run("batch", path, "--out", out, "--jobs", 1)
+    if again.returncode or read_results(out) != expected:
+        return f"not the same again: exit code {again.returncode}: {again.stderr[-300:]}"
+    check_folder(out)
+    return ""
+
+
 FAULTS: dict[str, Fault] = {
     "files run out": lack_files,
     "the disk is full": fill_disk,
@@ -147,6 +179,8 @@ FAULTS: dict[str, Fault] = {
     "the clock goes backward": turn_clock,
     "locks": meet_locks,
     "eight at once": start_eight,
+    "two batches": start_two_batches,
+    "memory runs out": lack_memory,
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -15,19 +16,21 @@ from neurofs.ground.config import LoadOptions, RunOptions
 
 from .corpus import QUICK
 from .mutate import ODD_TEXT, Rng, list_files, mutate, pick, spoil
-from .seeds import SEEDS
+from .seeds import APART, SEEDS
 from .trial import Verdict, try_command
 
 ODD_NUMBERS = (0, 1, -1, 2, 3, 7, 0.5, 1e-9, -0.0, 1e9, 1e300, 2**63, -(2**70), float("nan"), float("inf"))
 WORDS = ("counts", "velocity", "bin_width", "velocity:x", "velocity.velocity", "all", "auto", "none", "rgs", "ridge",
          "rate > 0.5", "rate >", "1-", "0-3", "direction == 1", "__import__('os')", "1,2,3", "true",
          "s", "ms")  # fmt: skip
+VARY = ["vary", "--by", "lead", "--values", "0,0.05", "--target", "velocity", "--n-splits", 2, "--n-lags", 2, "-q",
+        "-j", 1]  # fmt: skip
 LISTS = ((), ("velocity",), ("a", "b"), (1, 2))
 
 
 def try_file(folder: Path, rng: Rng) -> tuple[str, Verdict]:
     """Inspect a mutated file."""
-    seed = pick(rng, SEEDS)
+    seed = pick(rng, APART if rng.random() < 0.06 else [name for name in SEEDS if name not in APART])
     path = SEEDS[seed](folder)
     how = mutate(seed, path, rng)
     return f"{seed} {how}", try_command(["inspect", path], count_bytes(path), lay_bait(folder))
@@ -89,6 +92,36 @@ def try_model(folder: Path, rng: Rng) -> tuple[str, Verdict]:
     return file.name, try_command(command, count_bytes(model), lay_bait(folder))
 
 
+def try_variation(folder: Path, rng: Rng) -> tuple[str, Verdict]:
+    """Go on with a variation in whose folder a file was changed."""
+    made = _make_variation()
+    out = _copy(made, folder / "vary")
+    file = pick(rng, list_files(out))
+    _spoil_file(file, rng)
+    command = [*VARY, made.parent / "session.npz", "--out", out]
+    return file.name, try_command(command, count_bytes(out), lay_bait(folder))
+
+
+def try_compare(folder: Path, rng: Rng) -> tuple[str, Verdict]:
+    """Compare a run with itself after a file was changed."""
+    sound, run = _make_run(), _copy(_make_run(), folder / "run")
+    file = pick(rng, [path for path in list_files(run) if path.name != "report.html"])
+    _spoil_file(file, rng)
+    command = ["compare", sound, run, "--out", folder / "page", "-q"]
+    return file.name, try_command(command, count_bytes(run), lay_bait(folder))
+
+
+def try_stream(folder: Path, rng: Rng) -> tuple[str, Verdict]:
+    """Stream a mutated session through a model, of which a file may be changed, too."""
+    model, seed = _copy(_make_model(), folder / "model"), pick(rng, ("npz", "npz-trials", "h5"))
+    path = SEEDS[seed](folder)
+    how = mutate(seed, path, rng) if rng.random() < 0.6 else "as it is"
+    if how == "as it is":
+        _spoil_file(pick(rng, list_files(model)), rng)
+    command = ["stream", model, "--replay", path, "--speed", 0, "--out", folder / "estimates.csv"]
+    return f"{seed} {how}", try_command(command, count_bytes(folder), lay_bait(folder))
+
+
 def _spoil_file(file: Path, rng: Rng) -> None:
     change = _spoil_text if file.suffix in (".json", ".toml", ".csv") else spoil
     file.write_bytes(change(file.read_bytes(), rng))
@@ -112,6 +145,11 @@ def _spoil_text(content: bytes, rng: Rng) -> bytes:
 @cache
 def _make_run() -> Path:
     return _make("run", ["decode", "--target", "velocity", *QUICK])
+
+
+@cache
+def _make_variation() -> Path:
+    return _make("vary", VARY)
 
 
 @cache
@@ -139,8 +177,10 @@ def lay_bait(folder: Path) -> Path:
 
 
 def count_bytes(path: Path) -> int:
-    """Return the bytes of a file, or of all files of a folder."""
-    return sum(file.stat().st_size for file in ([path] if path.is_file() else path.rglob("*")))
+    """Return the bytes of a file, or of all files of a folder; what is a link or a device has none."""
+    inside = [Path(place, name) for place, _, names in os.walk(path) for name in names]
+    places = inside if path.is_dir() and not path.is_symlink() else [path]
+    return sum(place.stat().st_size for place in places if place.is_file() and not place.is_symlink())
 
 
 KINDS: dict[str, Callable[[Path, np.random.Generator], tuple[str, Verdict]]] = {
@@ -149,5 +189,8 @@ KINDS: dict[str, Callable[[Path, np.random.Generator], tuple[str, Verdict]]] = {
     "toml": try_toml,
     "runs": try_run,
     "models": try_model,
+    "variations": try_variation,
+    "compare": try_compare,
+    "stream": try_stream,
     "decode": try_decode,
 }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import shutil
 import struct
 import zipfile
 from collections.abc import Callable
@@ -341,6 +343,35 @@ def change_text(path: Path, rng: Rng) -> None:
     file.write_bytes((lead + ending.join(mark.join(cells) for cells in rows)).encode("utf-8", "replace"))
 
 
+# Files that are none
+
+
+def change_link(path: Path, rng: Rng) -> None:
+    """Put a link, a pipe or a folder in the place of a file, or links that lead round in circles beside it."""
+    file = pick(rng, list_files(path))
+    kind = int(rng.integers(5))
+    if kind == 4:
+        for name in ("a", "b"):
+            (file.parent / name).symlink_to(".")
+        return
+    file.unlink()
+    if kind == 0:
+        file.symlink_to(pick(rng, ("/dev/zero", "/dev/full", file.name, "..", "nowhere")))
+    elif kind == 1:
+        os.mkfifo(file)
+    elif kind == 2:
+        file.mkdir()
+    else:
+        file.write_bytes(b"")
+
+
+def link_folder(path: Path, rng: Rng) -> None:
+    """Put a link to a folder elsewhere in the place of a folder."""
+    folder = pick(rng, sorted(place for place in path.rglob("*") if place.is_dir()))
+    shutil.rmtree(folder)
+    folder.symlink_to(path.parent / "other", target_is_directory=True)
+
+
 MUTATORS: dict[str, tuple[Callable[[Path, Rng], None], ...]] = {
     "nwb": (change_h5, change_h5, change_h5, change_bytes),
     "netcdf": (change_h5, change_h5, change_bytes),
@@ -348,11 +379,13 @@ MUTATORS: dict[str, tuple[Callable[[Path, Rng], None], ...]] = {
     "mat73": (change_h5, change_h5, change_bytes),
     "npz": (change_npz, change_npz, change_header, change_bytes, change_head),
     "mat": (change_mat, change_bytes, change_bytes, change_head),
-    "csv": (change_text, change_text, change_text, change_bytes),
-    "phy": (change_header, change_text, change_bytes),
+    "csv": (change_text, change_text, change_text, change_bytes, change_link),
+    "phy": (change_link, change_header, change_text, change_bytes),
+    "npy": (change_link, change_header, change_header, change_bytes),
+    "parquet": (change_link, change_bytes, change_bytes, change_head),
     "neuralynx": (change_bytes, change_head),
     "nev": (change_bytes, change_head),
-    "zarr": (change_bytes, change_head),
+    "zarr": (change_link, link_folder, change_text, change_bytes, change_head),
 }
 
 

@@ -1,13 +1,15 @@
-"""Sound files of every format that can be made here; mutators begin with them."""
+"""Sound files of every format that can be made here; mutators begin with them. Each is made once, then laid again."""
 
 from __future__ import annotations
 
 import struct
+import tempfile
 import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pandas as pd
 import scipy.io
@@ -73,28 +75,88 @@ def _nev(folder: Path) -> Path:
     return write_nev(folder / "session.nev", ticks)
 
 
-@cache
-def _zarr_files() -> dict[str, bytes]:
-    """The files of a folder of Zarr, made once."""
-    import tempfile
-
+def _zarr(folder: Path) -> Path:
     import hdmf_zarr.nwb
     import pynwb
 
+    store = folder / "a.nwb.zarr"
     with tempfile.TemporaryDirectory() as place, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of libraries that only write here
-        path, store = SEEDS["nwb"](Path(place)), Path(place) / "a.nwb.zarr"
+        path = MAKERS["nwb"](Path(place))
         with pynwb.NWBHDF5IO(path, "r") as source, hdmf_zarr.nwb.NWBZarrIO(str(store), "w") as io:
             io.export(src_io=source, write_args={"link_data": False})
-        return {str(p.relative_to(store)): p.read_bytes() for p in store.rglob("*") if p.is_file()}
+    return store
 
 
-def _zarr(folder: Path) -> Path:
-    for name, content in _zarr_files().items():
-        path = folder / "a.nwb.zarr" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    return folder / "a.nwb.zarr"
+def _npy(folder: Path) -> Path:
+    for name, values in {"counts": files.COUNTS, "velocity": files.VELOCITY, "time": files.BINS}.items():
+        np.save(folder / f"day_{name}.npy", values)
+    return folder / "day_counts.npy"
+
+
+def _parquet(folder: Path) -> Path:
+    """The tables of CSV, and one with words."""
+    _all_csv(folder)
+    for path in sorted(folder.glob("*.csv")):
+        pd.read_csv(path).to_parquet(path.with_suffix(".parquet"), index=False)
+        path.unlink()
+    return folder / "m_counts.parquet"
+
+
+def _tables(folder: Path) -> Path:
+    """A timetable of MATLAB beside an array."""
+    import matio
+
+    kin = pd.DataFrame({"vx": files.VELOCITY[:, 0]}, index=pd.to_timedelta(files.BINS, unit="s"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        matio.save_to_mat(
+            str(folder / "session.mat"),
+            {"counts": files.COUNTS.astype(float), "kin": kin, "bin_width": 0.05},
+            version="v7",
+        )
+    return folder / "session.mat"
+
+
+def _torch_brain(folder: Path) -> Path:
+    """What temporaldata writes, as far as it is read."""
+    times = np.concatenate(files.SPIKES)
+    order = np.argsort(times, kind="stable")
+    groups: dict[str, dict[str, object]] = {
+        "IrregularTimeSeries spikes": {"timestamps": times[order], "unit_index": np.repeat(np.arange(4), 500)[order]},
+        "Interval spikes/domain": {"start": np.zeros(1), "end": np.full(1, files.LENGTH)},
+        "ArrayDict units": {"id": np.array([b"a", b"b", b"c", b"d"]), "area": np.array([b"M1"] * 4)},
+        "IrregularTimeSeries hand": {"timestamps": files.BINS, "velocity": files.VELOCITY},
+        "RegularTimeSeries eye": {"sampling_rate": 20.0, "xy": files.POSITION},
+        "Interval trials": {"start": files.STARTS, "end": files.STARTS + 1.8, "direction": np.arange(32) % 4},
+    }
+    with h5py.File(folder / "session.h5", "w") as file:
+        file.attrs["object"] = "Data"
+        for name, values in groups.items():
+            kind, place = name.split(" ")
+            group = file.require_group(place)
+            group.attrs["object"] = kind
+            for key, value in values.items():
+                if np.ndim(value):
+                    group[key] = value
+                else:
+                    group.attrs[key] = value
+    return folder / "session.h5"
+
+
+def _calcium(folder: Path) -> Path:
+    """dF/F of an NWB file."""
+    from neurofs.recordings.calcium import image_calcium
+    from neurofs.recordings.simulate import simulate_session
+    from neurofs.recordings.writers import write
+
+    return write(image_calcium(simulate_session(12, n_electrodes=4, random_state=1)), folder / "session.nwb")
+
+
+def _cell_explorer(folder: Path) -> Path:
+    cells = {"times": _cells(), "UID": np.arange(1, 5), "sr": 20000.0}
+    scipy.io.savemat(folder / "a.spikes.cellinfo.mat", {"spikes": cells})
+    return folder / "a.spikes.cellinfo.mat"
 
 
 def _all_csv(folder: Path) -> Path:
@@ -107,7 +169,7 @@ def _all_csv(folder: Path) -> Path:
 
 EVENTS = ["time,channel", *(f"{t:.6f},{i % 4}" for i, t in enumerate(np.sort(np.concatenate(files.SPIKES))))]
 
-SEEDS: dict[str, Make] = {
+MAKERS: dict[str, Make] = {
     "nwb": files.nwb(trials=files.TRIALS, channels=CHANNELS),
     "nwb-plain": files.nwb(),
     "npz": files.npz(),
@@ -130,6 +192,41 @@ SEEDS: dict[str, Make] = {
     "csv-events": files.events(EVENTS),
     "phy": _phy,
     "neuralynx": _neuralynx,
+    "npz-signal": files.npz(counts=None, signal=files.COUNTS + 0.25),
+    "nwb-calcium": _calcium,
+    "npy": _npy,
+    "mat-explorer": _cell_explorer,
+    "h5-torch": _torch_brain,
     "nev": _nev,
     "zarr": _zarr,
+    "parquet": _parquet,
+    "mat-tables": _tables,
 }
+APART = ("nev", "zarr", "parquet", "mat-tables")
+"""What is read in processes apart, each of which takes a second or two."""
+
+
+@cache
+def _make_once(name: str) -> tuple[str, dict[str, bytes]]:
+    """Return the path of a session, and the files that belong to it."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        path = MAKERS[name](folder)
+        found = {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+        return str(path.relative_to(folder)), found
+
+
+def lay(name: str) -> Make:
+    """Return what lays a sound session into a folder."""
+
+    def make(folder: Path) -> Path:
+        path, found = _make_once(name)
+        for inside, content in found.items():
+            (folder / inside).parent.mkdir(parents=True, exist_ok=True)
+            (folder / inside).write_bytes(content)
+        return folder / path
+
+    return make
+
+
+SEEDS = {name: lay(name) for name in MAKERS}

@@ -1,5 +1,6 @@
 """A folder of sessions: a line about each, and a pipeline that `neurofs batch` takes."""
 
+import glob
 import json
 import tomllib
 from pathlib import Path
@@ -13,6 +14,7 @@ from writers import write_npz, write_text
 from neurofs.commands.main import main
 from neurofs.comparison.given import choose_all
 from neurofs.ground.errors import InputError, UsageError
+from neurofs.ground.files import find_paths
 from neurofs.recordings.folder import find_sessions, inspect_folder, write_pipeline
 from neurofs.recordings.recording import Recording, Series
 from neurofs.recordings.writers import write
@@ -154,3 +156,20 @@ def test_one_session_file_for_a_whole_lab(lab):
         choose_all(write_text(lab / "lab.toml", f"file = 'e*/m.npz'\n{keys}"), {})
     with pytest.raises(UsageError, match="name is for a single file"):
         choose_all(write_text(lab / "lab.toml", f"file = 'd*/m.npz'\nname = 'x'\n{keys}"), {})
+
+
+def test_links_that_lead_in_circles_are_met_once(lab):
+    found = find_sessions(lab)
+    for place in (lab, lab / "day1"):
+        for name in ("x", "y"):
+            (place / name).symlink_to(lab, target_is_directory=True)
+    assert find_sessions(lab) == found
+
+
+@pytest.mark.parametrize("pattern", ["**/*.nwb", "day*/**/a.*", "**", "day1/**", "**/**/a.nwb", "*/*.nwb", "d**y1/*"])
+def test_patterns_mean_what_they_mean_to_glob(lab, pattern):
+    (lab / ".hidden").mkdir()
+    (lab / ".hidden" / "a.nwb").touch()
+    expected = {name.rstrip("/") for name in glob.glob(pattern, root_dir=lab, recursive=True)}
+    assert set(find_paths(lab, pattern)) == expected - {"", "day1" if pattern == "day1/**" else ""}
+    assert expected

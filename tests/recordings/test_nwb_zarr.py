@@ -1,6 +1,7 @@
 """NWB in folders of Zarr, written by hdmf-zarr from the HDF5 file that they are compared with."""
 
 import json
+import os
 import pickle
 import sys
 import warnings
@@ -98,4 +99,27 @@ def test_damaged_folders_give_one_line(copy, monkeypatch):
         load(copy)
     monkeypatch.setitem(sys.modules, "zarr", None)
     with pytest.raises(InputError, match=r"^b\.nwb\.zarr: format: .*pip install 'neurofs\[zarr\]'"):
+        load(copy)
+
+
+def test_links_to_other_folders_are_not_followed(copy, stores):
+    (copy / "units").rename(copy.parent / "units")
+    (copy / "units").symlink_to(copy.parent / "units", target_is_directory=True)
+    with pytest.raises(InputError, match=r"^b\.nwb\.zarr: /units: expected a table of units; found none"):
+        load(copy)
+    (copy / "units").unlink()
+    (copy.parent / "units").rename(copy / "units")
+    series = next(path for path in sorted((copy / "processing").rglob("hand_velocity")) if path.is_dir())
+    (series / "data").rename(copy.parent / "data")
+    (series / "data").symlink_to(copy.parent / "data", target_is_directory=True)
+    recording = load(copy)
+    assert "hand_velocity" not in recording.behavior
+    assert any("a link to another folder" in note for note in recording.notes)
+
+
+@pytest.mark.posix
+def test_a_pipe_is_not_waited_for(copy):
+    (copy / "units" / ".zgroup").unlink()
+    os.mkfifo(copy / "units" / ".zgroup")
+    with pytest.raises(InputError, match=r"'\.zgroup': expected a file or a folder; found something else"):
         load(copy)

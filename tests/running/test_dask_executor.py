@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
+from contextlib import contextmanager
 
 import jobs
 import numpy as np
@@ -78,6 +79,63 @@ def test_killed_workers_cost_nothing(tmp_path, n_killed):
         found |= dict(results)
         executor.close()
     assert found == {n: 1000 + n for n in range(40)}
+
+
+@contextmanager
+def killing(folder, processes):
+    """Yield what begins, in another thread, to kill the oldest worker six times, each after a new one was started."""
+    stop = threading.Event()
+
+    def kill():
+        for number in range(6):
+            if stop.wait(0.3 if number < 4 else 3.0):
+                return
+            processes.append(start_worker(folder, f"late{number}"))
+            oldest = next(process for process in processes[1:] if process.poll() is None)
+            oldest.kill()
+            oldest.wait()
+
+    thread = threading.Thread(target=kill)
+    try:
+        yield lambda: thread.ident or thread.start()
+    finally:
+        stop.set()
+        if thread.ident:
+            thread.join()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", ["before", "while they are sent", "while tasks run"])
+def test_workers_that_die_one_after_the_other_cost_nothing(tmp_path, monkeypatch, moment):
+    """What tasks share is large enough that workers die while they get it."""
+    shared = np.ones(5_000_000)
+    with start_cluster(tmp_path) as (address, processes), killing(tmp_path, processes) as begin:
+        executor = connect_dask(1, None, address)
+        executor.client.wait_for_workers(2)
+        if moment == "before":
+            processes[1].kill()
+        if moment == "while they are sent":
+            send = executor._send
+            monkeypatch.setattr(executor, "_send", lambda packed: (begin(), send(packed))[1])
+        results = executor.run(jobs.count_slowly, shared, range(30))
+        found = dict(next(results) for _ in range(2))
+        begin()
+        found |= dict(results)
+        executor.close()
+    assert found == {n: shared.size + n for n in range(30)}
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_dies_ends_the_run_in_one_line(tmp_path):
+    with start_cluster(tmp_path) as (address, processes):
+        executor = connect_dask(1, None, address)
+        executor.client.wait_for_workers(2)
+        results = executor.run(jobs.add_slowly, 1000, range(200))
+        next(results)
+        processes[0].kill()
+        with pytest.raises(InputError, match="expected a Dask scheduler that answers"):
+            dict(results)
+        executor.close()
 
 
 class Hasty(list):

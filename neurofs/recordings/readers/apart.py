@@ -36,15 +36,18 @@ REMEDY = "Get a sound copy, or convert it to NWB with the program that wrote it.
 Values = dict[str, Any]
 
 
-def read_apart(module: str, function: str, path: Path) -> tuple[Values, list[str]]:
-    """Return what a function finds in a file: values (arrays, texts, lists of either) by name, and notes."""
-    size = path.stat().st_size
+def read_apart(module: str, function: str, *paths: Path, size: int | None = None) -> tuple[Values, list[str]]:
+    """Return what a function finds in one or more files: values (arrays, texts, lists of either) by name, and notes.
+
+    `size` is the number of bytes of a folder; that of a file is known.
+    """
+    size = sum(path.stat().st_size for path in paths) if size is None else size
     seconds, memory = SECONDS + size * SECONDS_PER_BYTE, max(BYTES, BYTES_PER_BYTE * size)
-    command = [sys.executable, "-c", f"from {__name__} import serve; serve()", module, function, str(path)]
+    command = [sys.executable, "-c", f"from {__name__} import serve; serve()", module, function]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with tempfile.TemporaryDirectory() as place:
         found = Path(place) / "found.npz"
-        arguments = [str(found), str(int(seconds)), str(int(memory))]
+        arguments = [str(found), str(int(seconds)), str(int(memory)), *map(str, paths)]
         try:
             ended = subprocess.run(
                 [*command, *arguments],
@@ -79,12 +82,12 @@ def _explain(code: int, words: bytes, seconds: float) -> str:
 
 def serve() -> None:
     """Do what the arguments say, and write what came of it."""
-    module, function, path, place, seconds, memory = sys.argv[1:]
+    module, function, place, seconds, memory, *paths = sys.argv[1:]
     limit_time(int(seconds))
     reader = getattr(importlib.import_module(module), function)
     limit_memory(int(memory))
     try:
-        content = _pack(*reader(Path(path)))
+        content = _pack(*reader(*map(Path, paths)))
     except InputError as error:
         refusal = {"refusal": [error.where, error.expected, error.found, error.remedy]}
         content = _write({HEAD: np.frombuffer(json.dumps(refusal).encode(), np.uint8)})

@@ -19,7 +19,7 @@ import pandas as pd
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError, quoted
 from neurofs.recordings.readers.layout import interpret
-from neurofs.recordings.readers.tables import Table, read_table, split_unit
+from neurofs.recordings.readers.tables import Table, read_tables, split_unit
 from neurofs.recordings.readers.variables import Variables, listed, split_words, word
 from neurofs.recordings.recording import Recording
 
@@ -39,7 +39,7 @@ STARTS, STOPS = (("start", "starttime", "trialstart"), ("stop", "stoptime", "end
 def read(path: Path, options: LoadOptions) -> Recording:
     """Return the recording in a spikes file and the files beside it."""
     partners = _find_partners(path, options.behavior_file is None)
-    tables = {end: read_table(partner) for end, partner in ({"": path} | partners).items()}
+    tables = dict(zip(["", *partners], read_tables(path, *partners.values()), strict=True))
     values = _read_spikes(tables[""], options)
     if "counts" in values and path.stem.endswith("_signal"):
         values["signal"] = values.pop("counts")
@@ -68,7 +68,8 @@ def _stem(path: Path) -> str:
 
 def read_variables(path: Path) -> tuple[dict[str, Any], list[str]]:
     """Return the series of a table of behavior, with its times if it has them, and no notes."""
-    return _read_behavior(table := read_table(path), LoadOptions()), table.notes
+    [table] = read_tables(path)
+    return _read_behavior(table, LoadOptions()), table.notes
 
 
 def _find_partners(path: Path, behavior: bool) -> dict[str, Path]:

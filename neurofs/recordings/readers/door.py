@@ -8,6 +8,7 @@ thought of. Such an error is named here, with the file; its traceback is kept fo
 import csv
 import struct
 import tokenize
+import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -38,10 +39,9 @@ def guard_reader() -> Iterator[None]:
 string to float: '?'. Get a sound copy; if it is sound, --verbose shows what to report.
     """
     try:
-        with (
-            read_within_budget(),
-            np.errstate(all="ignore"),
-        ):  # numbers out of range are found by checks, and need no second line
+        with read_within_budget(), np.errstate(all="ignore"), warnings.catch_warnings():
+            for kind in (UserWarning, RuntimeWarning):  # what is wrong is found by checks, and needs no second line
+                warnings.simplefilter("ignore", kind)
             yield
     except NeurofsError:
         raise

@@ -13,6 +13,8 @@ import h5py
 import numpy as np
 
 from neurofs.ground.errors import InputError, printable
+from neurofs.ground.netcdf import most_memory
+from neurofs.ground.system import bound_memory
 from neurofs.recordings.readers.sizes import Budget, find_budget
 
 MOST_LINKS = 16
@@ -30,7 +32,7 @@ def open_h5(path: Path, *, free_layout: bool = False) -> Iterator[h5py.File]:
     except OSError as error:
         remedy = "The file may be truncated or of another format; fetch it again."
         raise InputError(path.name, "an HDF5 file", _first_line(error), remedy) from None
-    with file:
+    with file, bound_memory(most_memory(path.stat().st_size)):
         try:
             yield file
         except (OSError, RuntimeError, LookupError, ValueError, TypeError, MemoryError) as error:

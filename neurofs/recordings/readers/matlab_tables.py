@@ -1,16 +1,19 @@
 """Tables and timetables of MATLAB files, which only mat-io knows how to read (extra `matlab`).
 
-A column of the table `kin` is the variable `kin.vx`; a timetable also tells when, in seconds (`kin.vx_time`).
+It does so in a process apart (`readers.apart`). A column of the table `kin` is the variable `kin.vx`; a timetable also
+tells when, in seconds (`kin.vx_time`).
 """
 
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from neurofs.ground.errors import printable
+from neurofs.ground.errors import InputError, printable
+from neurofs.recordings.readers.apart import read_apart
 
 OPTION = "future.infer_string"
 REMEDY = "tables and timetables are read with mat-io: pip install 'neurofs[matlab]'"
@@ -22,22 +25,32 @@ _DAMAGE = (
 
 def read_tables(path: Path, notes: list[str]) -> dict[str, Any]:
     """Return the columns of all tables of a file by name; what goes wrong is noted, since the rest can be read."""
+    if find_spec("matio") is None:
+        notes.append(REMEDY)
+        return {}
+    try:
+        values, more = read_apart(__name__, "find_tables", path)
+    except InputError as error:
+        notes.append(f"tables: mat-io cannot read them: {error.found}")
+        return {}
+    notes += more
+    return values
+
+
+def find_tables(path: Path) -> tuple[dict[str, Any], list[str]]:
+    """Return the columns of all tables of a file by name, and a note on each table."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             found = _import_matio().load_from_mat(str(path))
-        except ImportError:
-            notes.append(REMEDY)
-            return {}
         except _DAMAGE as error:
-            notes.append(f"tables: mat-io cannot read them: {printable(str(error) or type(error).__name__)}")
-            return {}
-    values: dict[str, Any] = {}
+            return {}, [f"tables: mat-io cannot read them: {printable(str(error) or type(error).__name__)}"]
+    values, notes = dict[str, Any](), list[str]()
     for name, table in found.items():
         if isinstance(table, pd.DataFrame):
             values |= _take_columns(str(name), table)
             notes.append(f"table '{printable(name)}': read with mat-io, {len(table)} rows")
-    return values
+    return values, notes
 
 
 def _import_matio() -> Any:

@@ -2,11 +2,15 @@
 
 What the reader of NWB looks at (units, electrodes, behavior, trials) is copied into an HDF5 file in memory, which is
 then read like any other; raw signals stay where they are. Columns of references are pickled in such files, and are
-left out, since nothing is unpickled.
+left out, since nothing is unpickled. Chunks are unpacked in a process apart (`readers.apart`), since they may become
+more than they say.
 """
 
+import io
 import json
+import warnings
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +20,7 @@ import numpy as np
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError, printable, quoted
 from neurofs.ground.files import hash_files
+from neurofs.recordings.readers.apart import read_apart
 from neurofs.recordings.readers.nwb import NOT_READ, read_open
 from neurofs.recordings.readers.sizes import count_bytes, find_budget
 from neurofs.recordings.recording import Recording
@@ -30,17 +35,28 @@ MAX_DEPTH = 8
 
 def read(path: Path, options: LoadOptions) -> Recording:
     """Return the recording in a folder of Zarr."""
-    try:
-        import zarr
-    except ImportError:
+    if find_spec("zarr") is None:
         remedy = "Install it: pip install 'neurofs[zarr]'."
-        raise InputError("format", "the package zarr, which reads it", "none", remedy) from None
+        raise InputError("format", "the package zarr, which reads it", "none", remedy)
+    files = list_files(path)
+    values, notes = read_apart(__name__, "copy_all", path, size=sum(file.stat().st_size for file in files))
+    name = path.resolve().name
+    stem = name.removesuffix(".zarr").removesuffix(".nwb")
+    with h5py.File(io.BytesIO(values["hdf5"].tobytes()), "r") as file:
+        return read_open(file, stem, options, name, hash_files(files, path), notes)
+
+
+def copy_all(path: Path) -> tuple[dict[str, Any], list[str]]:
+    """Return the bytes of an HDF5 file with what is read of a folder of Zarr, and notes."""
+    import zarr
+
     store, notes = _Store(path), list[str]()
-    with h5py.File("zarr", "w", driver="core", backing_store=False) as file:
+    with h5py.File("zarr", "w", driver="core", backing_store=False) as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         try:
-            root = zarr.open_group(str(path), mode="r")
+            root = _open(path)
             file.attrs["nwb_version"] = str(root.attrs.get("nwb_version", ""))
-            for part in (part for part in PARTS if part in root):
+            for part in (part for part in PARTS if not store.is_elsewhere(part, notes) and part in root):
                 store.copy(root[part], file.require_group(part), part, notes, 0)
         except (
             OSError,
@@ -53,24 +69,49 @@ def read(path: Path, options: LoadOptions) -> Recording:
         ) as error:
             found = printable(str(error) or type(error).__name__)
             raise InputError("content", "an NWB file of Zarr", found, "It is damaged; fetch it again.") from None
-        name = path.resolve().name
-        source_hash = hash_files(list_files(path), path)
-        stem = name.removesuffix(".zarr").removesuffix(".nwb")
-        recording = read_open(file, stem, options, name, source_hash, notes)
-    return recording
+        file.flush()
+        return {"hdf5": np.frombuffer(file.id.get_file_image(), np.uint8)}, notes
+
+
+def _open(path: Path) -> Any:
+    """Open a folder without its summary of itself, which may say other things than what was checked."""
+    import zarr
+
+    options = {} if zarr.__version__.startswith("2.") else {"zarr_format": 2, "use_consolidated": False}
+    return zarr.open_group(str(path), mode="r", **options)
 
 
 def list_files(path: Path) -> list[Path]:
     """Return the files that are read, without those of raw signals."""
-    return [file for part in PARTS for file in _walk(path / part)] + [path / ".zattrs"] * (path / ".zattrs").is_file()
+    inside, head = [part for part in PARTS if not _find_link(path, part)], path / ".zattrs"
+    for folder in {path, *(path.joinpath(part).parent for part in inside)}:
+        _check_plain(folder)
+    return [file for part in inside for file in _walk(path / part, 0)] + [head] * head.is_file()
 
 
-def _walk(folder: Path) -> Iterator[Path]:
+def _check_plain(folder: Path) -> None:
+    """Refuse a folder with a pipe or a device in it, at which its reader would wait."""
+    odd = next((p for p in folder.iterdir() if not (p.is_file() or p.is_dir())), None) if folder.is_dir() else None
+    if odd is not None:
+        raise InputError(quoted(odd.name), "a file or a folder", "something else", "Get a sound copy.")
+
+
+def _find_link(path: Path, where: str) -> bool:
+    """Tell whether a link leads to a folder, or to one of those around it: such are not followed."""
+    names = where.split("/")
+    return any(path.joinpath(*names[: i + 1]).is_symlink() for i in range(len(names)))
+
+
+def _walk(folder: Path, depth: int) -> Iterator[Path]:
+    """Yield the files in a folder and its folders; links to other folders are not followed."""
+    if folder.is_symlink():
+        return
+    _check_plain(folder)
     if not folder.is_dir() or _read_json(folder / ".zattrs").get("neurodata_type") in NOT_READ:
         return
     for child in sorted(folder.iterdir()):
         if child.is_dir():
-            yield from _walk(child)
+            yield from _walk(child, depth + 1) if depth <= MAX_DEPTH else ()
         else:
             yield child
 
@@ -93,10 +134,19 @@ class _Store:
         """Copy a group with its attributes and members; raw signals and pictures are passed over."""
         _copy_attributes(source, target)
         for name, array in source.arrays():
-            self._copy_array(array, target, name, f"{where}/{name}", notes)
+            if not self.is_elsewhere(f"{where}/{name}", notes):
+                self._copy_array(array, target, name, f"{where}/{name}", notes)
         for name, group in source.groups():
-            if group.attrs.get("neurodata_type") not in NOT_READ and depth < MAX_DEPTH:
+            known = group.attrs.get("neurodata_type") not in NOT_READ and depth < MAX_DEPTH
+            if known and not self.is_elsewhere(f"{where}/{name}", notes):
                 self.copy(group, target.create_group(name), f"{where}/{name}", notes, depth + 1)
+
+    def is_elsewhere(self, where: str, notes: list[str]) -> bool:
+        """Tell whether a member is a link to another folder, and note it."""
+        if not _find_link(self.path, where):
+            return False
+        notes.append(f"left out {quoted(where)}: a link to another folder")
+        return True
 
     def _copy_array(self, array: Any, target: h5py.Group, name: str, where: str, notes: list[str]) -> None:
         declared = _read_json(self.path / where / ".zarray")

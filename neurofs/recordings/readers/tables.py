@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from neurofs.ground.errors import InputError, quoted
+from neurofs.recordings.readers.parquet import Columns, read_parquet
 from neurofs.recordings.readers.sizes import find_budget
 from neurofs.recordings.readers.variables import listed, word
 
@@ -154,64 +155,43 @@ class Table:
 class ParquetTable(Table):
     """The same of a Parquet file, whose columns have types."""
 
-    def __init__(self, path: Path) -> None:
-        try:
-            import pyarrow
-            import pyarrow.parquet
-        except ImportError:
-            remedy = "Install it: pip install 'neurofs[parquet]'."
-            raise InputError("format", "the package pyarrow, which reads it", "none", remedy) from None
-        self.path, self.notes = path, []
-        try:
-            file = pyarrow.parquet.ParquetFile(path)
-            about = file.metadata
-            size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
-            find_budget().take(path.name, size, 2**62)
-            table = file.read()
-        except (pyarrow.ArrowException, OSError, ValueError) as error:
-            raise self.error("", "a Parquet file", error, "Write it again.") from None
-        self.content = path.read_bytes()
-        self.names = [name.strip() for name in table.column_names]
-        index = table.column_names.index("__index_level_0__") if "__index_level_0__" in table.column_names else None
-        if index is not None:  # pandas writes it last
-            table = table.select([index, *(i for i in range(table.num_columns) if i != index)])
-            self.names.insert(0, self.names.pop(index))
-        columns = table.columns
-        if columns and self._has_index(lambda: self._as_numbers(columns[0])):
-            columns = columns[1:]
+    def __init__(self, path: Path, content: Columns) -> None:
+        self.path, self.notes, self.content = path, [], path.read_bytes()
+        self.names = [name.strip() for name in content.names]
+        columns, types = content.columns, content.types
+        if "__index_level_0__" in self.names:  # pandas writes it last
+            places = sorted(range(len(self.names)), key=lambda i: self.names[i] != "__index_level_0__")
+            self.names, columns, types = ([part[i] for i in places] for part in (self.names, columns, types))
+        if columns and self._has_index(lambda: None if isinstance(columns[0], list) else columns[0]):
+            columns, types = columns[1:], types[1:]
         if len(set(self.names)) < len(self.names) or not self.names:
             raise self.error("columns", "a different name for each column", listed(self.names), "Rename them.")
-        self._arrow = dict(zip(self.names, columns, strict=True))
-
-    @staticmethod
-    def _as_numbers(column: Any) -> np.ndarray | None:
-        """Return a column of numbers, or of durations in seconds; None if it holds anything else."""
-        values = column.to_numpy()
-        if values.dtype.kind == "m":
-            return np.where(np.isnat(values), np.nan, values / np.timedelta64(1, "s"))
-        return values.astype(np.float64) if values.dtype.kind in "biuf" else None
+        self._columns = dict(zip(self.names, columns, strict=True))
+        self._types = dict(zip(self.names, types, strict=True))
 
     def texts(self, name: str) -> Sequence[str]:
         """Return a column as text; a missing value is empty."""
-        return ["" if value is None else str(value) for value in self._arrow[name].to_pylist()]
+        column = self._columns[name]
+        return column if isinstance(column, list) else [str(value) for value in column.tolist()]
 
     def numbers(self, name: str) -> np.ndarray:
         """Return a column as numbers; a missing value is NaN, anything but numbers an error."""
-        numbers = self._as_numbers(self._arrow[name])
-        if numbers is None:
-            found = f"{self._arrow[name].type}"
+        column = self._columns[name]
+        if isinstance(column, list):
+            found = self._types[name]
             raise self.error(f"column {quoted(name)}", "numbers", found, "Convert it to seconds or numbers.")
-        return numbers
+        return column.astype(np.float64)
 
     def numbers_or_text(self, name: str) -> Any:
         """Return a column of numbers as it is, any other as text."""
-        numbers = self._as_numbers(self._arrow[name])
-        return list(self.texts(name)) if numbers is None else numbers
+        return list(self.texts(name)) if isinstance(self._columns[name], list) else self.numbers(name)
 
 
-def read_table(path: Path) -> Table:
-    """Return the table in a file."""
-    return ParquetTable(path) if path.suffix.lower() == ".parquet" else Table(path)
+def read_tables(*paths: Path) -> list[Table]:
+    """Return the tables in files of one kind."""
+    if paths[0].suffix.lower() == ".parquet":
+        return [ParquetTable(path, content) for path, content in zip(paths, read_parquet(*paths), strict=True)]
+    return [Table(path) for path in paths]
 
 
 def split_unit(name: str) -> tuple[str, float | None]:

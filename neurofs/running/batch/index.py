@@ -1,12 +1,12 @@
 """What a batch found out as a whole: one table of all scores and one index page."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from neurofs.comparison.comparison import read
-from neurofs.ground.csv_tables import shield
+from neurofs.ground.csv_tables import join_csv
 from neurofs.ground.files import write_atomically
 from neurofs.running.batch.session import SessionState
 from neurofs.running.run_folders import CLAIMS, make_entry, write_index
@@ -19,7 +19,7 @@ def publish(batch: tuple[Path, bool, str], states: Sequence[SessionState]) -> li
     """
     out, check_published, title = batch
     done = {state.name: state.session.folder for state in states if state.status == "done"}
-    write_atomically(out / "scores.csv", "".join(merge_scores(list(done.values()))))
+    write_atomically(out / "scores.csv", merge_scores(list(done.values())))
     comparisons = {name: read(folder) for name, folder in done.items()}
     claims: list[dict[str, Any]] = []
     if check_published and comparisons:
@@ -32,11 +32,6 @@ def publish(batch: tuple[Path, bool, str], states: Sequence[SessionState]) -> li
     return claims
 
 
-def merge_scores(folders: Sequence[Path]) -> Iterator[str]:
-    """Yield the lines of one table of all scores, the session (its folder's name) first."""
-    for number, folder in enumerate(folders):
-        header, *lines = (folder / "scores.csv").read_text(encoding="utf-8").splitlines(keepends=True)
-        if number == 0:
-            yield f"session,{header}"
-        for line in lines:
-            yield f"{shield(folder.name)},{line}"
+def merge_scores(folders: Sequence[Path]) -> str:
+    """Return one table of all scores, the session (its folder's name) first."""
+    return join_csv([(f.name, (f / "scores.csv").read_bytes().decode()) for f in folders], "session")
