@@ -126,12 +126,13 @@ def _say(kind: str, title: str, text: str) -> dict[str, str]:
 
 
 def _as_sentence(text: str) -> str:
-    """Return a remark with a capital letter, if it begins with a word, and a full stop.
+    """Return a remark with a capital letter, if it begins with a word and no name, and a full stop.
 
-    >>> _as_sentence("series ry: behavior covers 44 % of the time"), _as_sentence("it's over.")
-    ('Series ry: behavior covers 44 % of the time.', "It's over.")
+    >>> _as_sentence("series ry: behavior covers 44 % of the time"), _as_sentence("sin(ry) is over.")
+    ('Series ry: behavior covers 44 % of the time.', 'sin(ry) is over.')
     """
-    return f"{text[:1].upper()}{text[1:]}" + "." * (not text.endswith((".", "!", "?")))
+    first = text[:1].upper() if text.partition(" ")[0].isalpha() else text[:1]
+    return f"{first}{text[1:]}" + "." * (not text.endswith((".", "!", "?")))
 
 
 def _judge_audit(audit: Audit, folds: str) -> dict[str, str]:

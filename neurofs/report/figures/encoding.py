@@ -128,7 +128,7 @@ def _plot_encoding(axes: Any, profiles: np.ndarray, lags: np.ndarray, channels: 
     values = profiles / np.maximum(profiles.max(axis=1, keepdims=True), 1e-300)
     extent = (lags[0] - step / 2, lags[-1] + step / 2, len(channels) - 0.5, -0.5)
     axes.imshow(0.4 * shade(values), aspect="auto", interpolation="nearest", extent=extent)
-    add_scale(axes, "0", "1", "R², largest of each row = 1", most=0.4)
+    add_scale(axes, "0", "1", "R² / largest", most=0.4)
     peak, low, high = 1000 * np.array([[one.peak, one.peak_low, one.peak_high] for one in channels]).T
     axes.hlines(rows, low, high, color=VERMILION, lw=1.2)
     axes.plot(peak, rows, "o", color=VERMILION, ms=3.5)
