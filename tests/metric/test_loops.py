@@ -149,7 +149,7 @@ def test_pairwise_distances(kind):
 
 def slope_of(samples, Y, i, w, k, beta, adaptive, dtype=np.float64):
     flat, w2 = samples.flat.astype(dtype), (w * w).astype(dtype)
-    d, slope = np.empty(len(samples), dtype), np.zeros(samples.n_features, dtype)
+    d, slope = np.empty(len(samples), np.float32), np.zeros(samples.n_features, dtype)
     x = flat[samples.starts[i] : samples.starts[i] + samples.n_features]
     loops_neighbors.query_distances(flat, samples.starts, w2, x, d)
     groups = np.arange(len(samples))
