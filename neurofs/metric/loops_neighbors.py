@@ -31,7 +31,7 @@ TWO = np.float32(2.0)
 QUERIES = 4  # queries of one block of `batch_distances`
 DIGIT_BITS, DIGIT, DIGITS = np.uint64(8), np.uint64(255), 256  # of keys that are sorted
 CANDIDATES = 4  # times k: rows that are put together before the k nearest of them are kept
-NO_SIGN, SHIFT, ROW = np.uint32(2**31 - 1), np.uint64(32), np.uint64(2**32 - 1)
+SIGN, SHIFT, ROW = np.uint32(2**31), np.uint64(32), np.uint64(2**32 - 1)  # of a key
 
 
 # ----------------------------------------------------------------------------------------------- distances
@@ -211,24 +211,32 @@ def _sort_keys(keys, size, space, counts):
     return keys, space
 
 
+@njit(cache=True, inline="always")
+def _ascending(bits):
+    """Return a whole number that is in order as the float32 with these bits is; −0 is 0."""
+    bits = np.uint32(0) if bits == SIGN else bits
+    return np.uint32(~bits) if bits & SIGN else bits | SIGN
+
+
 @njit(cache=True)
 def k_smallest(d, bound, starts, groups, start, group, span, k, index, distance):
     """Write the k admissible rows of least d ≤ bound, nearest first, and return how many there are.
 
-    A key holds the bits of a distance, which order as distances do, and then the row: ties go to the lower index.
+    A key holds a distance (which may be negative) as a whole number, and then the row: ties go to the lower index.
     Rows that may be among the nearest are put together; as soon as there are many, the k nearest are kept and bound
     the rest.
     """
     m, bits = d.shape[0], d.view(np.uint32)
     keys, space = np.empty(min(CANDIDATES * k, m) + 1, np.uint64), np.empty(min(CANDIDATES * k, m) + 1, np.uint64)
     counts = np.empty(DIGITS, np.int32)
-    beyond = np.float32(bound).view(np.uint32) + np.uint32(1)
+    beyond = _ascending(np.float32(bound).view(np.uint32)) + np.uint32(1)
     size = j = 0
     while True:
         found = size  # so many are known to be admissible
         while j < m and size < keys.shape[0]:
-            keys[size] = (np.uint64(bits[j] & NO_SIGN) << SHIFT) | np.uint64(j)
-            size += (bits[j] & NO_SIGN) < beyond
+            ordered = _ascending(bits[j])
+            keys[size] = (np.uint64(ordered) << SHIFT) | np.uint64(j)
+            size += ordered < beyond
             j += 1
         for c in range(found, size):
             row = np.int64(keys[c] & ROW)

@@ -21,7 +21,7 @@ from neurofs.metric.loops_neighbors import (
     soft_weights,
 )
 
-BUILT_ON = "7a3d8241"  # checksum of metric/loops_neighbors.py, which numba's cache does not look at
+BUILT_ON = "6138265c"  # checksum of metric/loops_neighbors.py, which numba's cache does not look at
 LEAST = 1e-6  # least weight, as a fraction of the largest
 
 
@@ -92,7 +92,7 @@ def rgs_slope(flat, starts, groups, span, Y, i, d, w2, k, beta, adaptive, slope)
     `d` are the distances of row i to all rows, used to find its neighbors.
     """
     n = w2.shape[0]
-    index, distance, p, u = np.empty(k, np.int64), np.empty(k, d.dtype), np.empty(k), np.empty(k)
+    index, distance, p, u = np.empty(k, np.int64), np.empty(k, flat.dtype), np.empty(k), np.empty(k)
     count = k_smallest(d, np.inf, starts, groups, starts[i], groups[i], span, k, index, distance)
     if count == 0:
         return 0.0

@@ -73,12 +73,14 @@ def test_neighbors_of_test_rows(kind):
 @pytest.mark.parametrize("k", [1, 7, 40])
 @pytest.mark.parametrize("levels", [2, 5, 1000])
 @pytest.mark.parametrize("bound", [np.inf, "k-th"])
-def test_the_nearest_of_many_rows_with_ties(k, levels, bound):
-    """More rows than are put together at a time; some are of the query's group, or overlap it."""
+@pytest.mark.parametrize("shift", [0, 3, 2000])
+def test_the_nearest_of_many_rows_with_ties(k, levels, bound, shift):
+    """More rows than are put together at a time; some are of the query's group, or overlap it; negative "distances"."""
     rng = np.random.default_rng(levels)
     d = rng.integers(0, levels, 500).astype(np.float32)
     d[:200] += levels / 2  # so that what is found first is not what is nearest
-    d[::90], d[5] = np.inf, -0.0
+    d -= shift
+    d[::90], d[5], d[499] = np.inf, -0.0, 0.0
     starts, groups = np.arange(500), np.arange(500) // 3
     allowed = np.flatnonzero((np.abs(starts - 250) >= 4) & (groups != 30))
     expected = allowed[np.lexsort((allowed, d[allowed]))][:k]
@@ -147,7 +149,7 @@ def test_pairwise_distances(kind):
 
 def slope_of(samples, Y, i, w, k, beta, adaptive, dtype=np.float64):
     flat, w2 = samples.flat.astype(dtype), (w * w).astype(dtype)
-    d, slope = np.empty(len(samples), dtype), np.zeros(samples.n_features, dtype)
+    d, slope = np.empty(len(samples), np.float32), np.zeros(samples.n_features, dtype)
     x = flat[samples.starts[i] : samples.starts[i] + samples.n_features]
     loops_neighbors.query_distances(flat, samples.starts, w2, x, d)
     groups = np.arange(len(samples))
