@@ -51,6 +51,10 @@ class Aligned:
     outputs: list[str]
 
 
+MOST_WINDOWS = 1000
+"""Each is decoded from each other."""
+
+
 def align(
     recording: Recording,
     target: str,
@@ -66,6 +70,8 @@ def align(
         raise UsageError(f"event: the trials have no column {quoted(event)}; they have: {known}")
     if not 0 < width <= around[1] - around[0] or step <= 0:
         raise UsageError(f"window: expected a width up to {around[1] - around[0]:g} s; found {width:g}")
+    if (around[1] - around[0] - width) / step >= MOST_WINDOWS:
+        raise UsageError(f"step: expected at most {MOST_WINDOWS} windows; choose a longer step or window")
     moments = trials[event].to_numpy(dtype=np.float64)
     n = int((around[1] - around[0] - width) / step + 1e-6) + 1
     ends = np.round(around[0] + width + step * np.arange(n), 9)

@@ -135,3 +135,10 @@ def test_what_is_said_saved_and_shown(tmp_path):
         neurofs.decode_around(session, "direction", "move_onset", around=(-500, 1))
     with pytest.raises(InputError, match="a finished time course"):
         neurofs.read_time_course(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(("around", "width"), [((0.0, 1e9), 0.2), ((-0.5, 1.0), 1e-9)])
+def test_windows_without_end_are_refused(around, width):
+    session = neurofs.simulate_session(12, n_electrodes=1, random_state=2)
+    with pytest.raises(UsageError, match="step: expected at most 1000 windows"):
+        align(session, "hand_velocity", "move_onset", around=around, width=width, step=width / 2)
