@@ -161,7 +161,8 @@ class ParquetTable(Table):
         columns, types = content.columns, content.types
         if "__index_level_0__" in self.names:  # pandas writes it last
             places = sorted(range(len(self.names)), key=lambda i: self.names[i] != "__index_level_0__")
-            self.names, columns, types = ([part[i] for i in places] for part in (self.names, columns, types))
+            self.names, types = ([part[i] for i in places] for part in (self.names, types))
+            columns = [columns[i] for i in places]
         if columns and self._has_index(lambda: None if isinstance(columns[0], list) else columns[0]):
             columns, types = columns[1:], types[1:]
         if len(set(self.names)) < len(self.names) or not self.names:
