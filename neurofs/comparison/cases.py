@@ -271,7 +271,7 @@ def _vary_amount(recording: Recording, base: RunOptions, by: str, values: Sequen
     return cases
 
 
-def _choose_amounts(values: list[float], most: float, whole: bool, least: float = 1) -> list[float]:
+def _choose_amounts(values: list[float], most: float, whole: bool, least: float = 0) -> list[float]:
     """Return the amounts that are asked for, or halves of what there is, smallest first.
 
     >>> _choose_amounts([], 96.0, whole=True), _choose_amounts([], 10.0, whole=False)

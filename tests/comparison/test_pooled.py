@@ -82,7 +82,7 @@ def test_a_plan_is_printed_and_drawn(tmp_path):
         (["--by", "lead"], "a plan is by trials or channels"),
         (["--calcium"], "leave out --calcium"),
     ):
-        refused = CliRunner().invoke(main, ["simulate", "--plan", *wrong.split()])
+        refused = CliRunner().invoke(main, ["simulate", "--plan", *wrong])
         assert refused.exit_code == 2
         assert message in refused.stderr
     assert CliRunner().invoke(main, ["simulate"]).exit_code == 2

@@ -132,7 +132,7 @@ def test_what_is_said_saved_and_shown(tmp_path):
     with pytest.raises(UsageError, match="the trials have no column 'go'"):
         neurofs.decode_around(session, "direction", "go")
     with pytest.raises(UsageError, match="expected at least 20 trials"):
-        neurofs.decode_around(session, "direction", "move_onset", around=(-500, 1))
+        neurofs.decode_around(session, "direction", "move_onset", around=(-500, 1), step=1.0)
     with pytest.raises(InputError, match="a finished time course"):
         neurofs.read_time_course(tmp_path / "nowhere")
 

@@ -70,7 +70,7 @@ def test_pages_of_comparisons(open_page, tmp_path):
 def test_pages_of_predictions(open_page, session, tmp_path):
     model = neurofs.fit(session, HOSTILE[0], decoder="ridge", n_lags=2)
     found = list(predict_sessions(model, [(HOSTILE[5], lambda: session)], [[]]))
-    assert not found[0].reason
+    assert not found[0].error
     check_page(open_page(write_page(found, model, tmp_path / "report.html")))
 
 
