@@ -264,14 +264,15 @@ def locked(content: str) -> Callable[[Path], list[Any]]:
 
 def go_round(folder: Path) -> Path:
     """Links of a folder to itself: 2^40 paths."""
+    folder.mkdir(exist_ok=True)
     for name in ("a", "b"):
         (folder / name).symlink_to(".", target_is_directory=True)
     return files.npz()(folder).parent
 
 
 def batch_round(folder: Path) -> list[Any]:
-    go_round(folder)
-    path = write_text(folder / "batch.toml", '[[session]]\nfile = "**/*.npz"\ntarget = "velocity"\n')
+    place = go_round(folder / "lab") / "batch.toml"
+    path = write_text(place, '[[session]]\nfile = "**/*.npz"\ntarget = "velocity"\n')
     return ["batch", path, "--dry-run", "--out", folder / "out"]
 
 
@@ -368,7 +369,7 @@ ROWS: list[Row] = [
     ("bins of 100 ns", decode(files.npz(), "--bin-width", 1e-7), "refused"),
     ("bins of 1 us", decode(files.times(), "--bin-width", 1e-6), "refused"),
     ("dimensions without axes", inspect(dimension_list), "refused"),
-    ("folders in circles", lambda folder: ["inspect", go_round(folder)], "sane"),
+    ("folders in circles", lambda folder: ["inspect", go_round(folder / "lab")], "sane"),
     ("a batch of folders in circles", batch_round, "sane"),
     ("Zarr: folders in circles", laid("zarr", lambda path: go_round(path / "units")), None),
     ("Zarr: units elsewhere", laid("zarr", link("units", "../other")), "refused"),
