@@ -26,7 +26,10 @@ def to_netcdf(dataset: xr.Dataset) -> bytes:
 
 
 def read_netcdf(source: Path | bytes, **options: Any) -> xr.Dataset:
-    """Return the dataset of a file or of its bytes, in memory; options are those of `xarray.open_dataset`."""
+    """Return the dataset of a file or of its bytes, in memory; options are those of `xarray.open_dataset`.
+
+    Raises OSError or ValueError for a file that is damaged.
+    """
     content = io.BytesIO(source) if isinstance(source, bytes) else source
     size = len(source) if isinstance(source, bytes) else source.stat().st_size
     with bound_memory(most_memory(size)):
@@ -39,7 +42,10 @@ def most_memory(size: int) -> int:
 
 
 def _read(content: Any, options: dict[str, Any]) -> xr.Dataset:
-    with h5py.File(content, "r") as file:  # h5netcdf prints a traceback if this is what it cannot read
-        file.attrs.get("_nc3_strict")
-    with xr.open_dataset(content, engine="h5netcdf", **options) as dataset:
-        return dataset.load()
+    try:
+        with h5py.File(content, "r") as file:  # h5netcdf prints a traceback if this is what it cannot read
+            file.attrs.get("_nc3_strict")
+        with xr.open_dataset(content, engine="h5netcdf", **options) as dataset:
+            return dataset.load()
+    except (TypeError, LookupError, RuntimeError, AttributeError, ArithmeticError, MemoryError) as error:
+        raise ValueError(f"{error}") from None  # what a library makes of a damaged file

@@ -23,7 +23,7 @@ ODD_NUMBERS = (0, 1, -1, 2, 3, 7, 0.5, 1e-9, -0.0, 1e9, 1e300, 2**63, -(2**70), 
 WORDS = ("counts", "velocity", "bin_width", "velocity:x", "velocity.velocity", "all", "auto", "none", "rgs", "ridge",
          "rate > 0.5", "rate >", "1-", "0-3", "direction == 1", "__import__('os')", "1,2,3", "true",
          "s", "ms")  # fmt: skip
-VARY = ["vary", "--by", "lead", "--values", "0,0.05", "--target", "velocity", "--n-splits", 2, "--n-lags", 2, "-q",
+VARY = ["vary", "--by", "lead", "--values", "0,0.1", "--target", "velocity", "--n-splits", 2, "--n-lags", 2, "-q",
         "-j", 1]  # fmt: skip
 LISTS = ((), ("velocity",), ("a", "b"), (1, 2))
 

@@ -25,7 +25,7 @@ def read(path: Path, options: LoadOptions) -> Recording:
     _check_sizes(path)
     try:
         dataset = read_netcdf(path, decode_times=False)
-    except (OSError, ValueError, TypeError, LookupError, RuntimeError, AttributeError) as error:
+    except (OSError, ValueError) as error:
         found = printable(str(error) or type(error).__name__)
         raise InputError("content", "a netCDF 4 file", found, "Write it with to_netcdf(engine='h5netcdf').") from None
     named = options.model_copy(update={"name": options.name or path.stem})
