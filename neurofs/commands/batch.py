@@ -90,7 +90,7 @@ def vary_sessions(config: Any, outcome: Any, executor: Any, fresh: bool) -> list
         return open_progress(None, name, output.quiet, output.verbose)
 
     found = run_variations(outcome.sessions, config.vary, outcome.out, executor, open_view, fresh, command)
-    publish((outcome.out, config.claims.navot2005), outcome.sessions)
+    publish((outcome.out, config.claims.navot2005, config.title), outcome.sessions)
     return found
 
 

@@ -60,7 +60,7 @@ def render_predicted(head: Head, training: Sequence[str], days: Sequence[Day]) -
         shown.append({"id": f"day{i}", "name": day.name, "notes": notes, "picture": picture})
     about += [f"{line[:1].upper()}{line[1:]}." for line in training]
     body = render_body(TEMPLATE, title=title, about=about, table=tabulate_days(head, days), days=shown)
-    contents = [("scores", "How well"), *((one["id"], printable(one["name"])) for one in shown)]
+    contents = [("scores", "How well"), *((f"day{i}", printable(day.name)) for i, day in enumerate(days))]
     return render_page(title, body, styles, contents)
 
 
