@@ -52,13 +52,15 @@ class Dask(Executor):
     """Tasks on the workers of a Dask client."""
 
     def __init__(self, client: Any, n_jobs: int, limits: Limits | None = None, cluster: Any = None) -> None:
-        self.client, self.cluster = client, cluster
+        self.client, self.cluster, self.address = client, cluster, client.scheduler.address
         self.n_jobs, self.limits = n_jobs, limits or Limits()
         self._sent: dict[str, Any] = {}
         self._replaced = time.monotonic()
 
     def run_jobs(self, function: Function, jobs: Iterable[Job]) -> Results:
         """Yield each job with its result, as they are done."""
+        from distributed.client import ClosedClientError
+
         pending: dict[Any, Job] = {}
         losses: dict[int, int] = defaultdict(int)
         try:
@@ -68,8 +70,8 @@ class Dask(Executor):
                     yield from self._collect(function, pending, losses)
             while pending:
                 yield from self._collect(function, pending, losses)
-        except OSError as error:
-            address = f"scheduler {printable(self.client.scheduler.address)}"
+        except (OSError, ClosedClientError) as error:
+            address = f"scheduler {printable(self.address)}"
             remedy = "Start it again, then this command: what is done is kept."
             raise InputError(address, "a Dask scheduler that answers", error, remedy) from None
         finally:
@@ -77,8 +79,10 @@ class Dask(Executor):
 
     def _leave(self, pending: list[Any]) -> None:
         """Drop what is not done, and the child processes of the workers."""
+        from distributed.client import ClosedClientError
+
         self._sent.clear()
-        with suppress(OSError):
+        with suppress(OSError, ClosedClientError):
             self.client.cancel(pending)
             self.client.run(dismiss_workers)
 
@@ -94,6 +98,8 @@ class Dask(Executor):
         """Send bytes to a worker; the scheduler may choose one that has just died, so more than once."""
         for _ in range(MAX_LOSSES):
             self._await_worker()
+            if self.client.status == "closed":
+                raise ConnectionError("the connection was closed")
             with suppress(OSError):
                 return self.client.scatter(packed, hash=False)
             time.sleep(PAUSE)
