@@ -52,7 +52,7 @@ class Dask(Executor):
     """Tasks on the workers of a Dask client."""
 
     def __init__(self, client: Any, n_jobs: int, limits: Limits | None = None, cluster: Any = None) -> None:
-        self.client, self.cluster, self.address = client, cluster, client.scheduler.address
+        self.client, self.cluster = client, cluster
         self.n_jobs, self.limits = n_jobs, limits or Limits()
         self._sent: dict[str, Any] = {}
         self._replaced = time.monotonic()
@@ -61,6 +61,7 @@ class Dask(Executor):
         """Yield each job with its result, as they are done."""
         from distributed.client import ClosedClientError
 
+        place = f"scheduler {printable(self.client.scheduler.address)}"
         pending: dict[Any, Job] = {}
         losses: dict[int, int] = defaultdict(int)
         try:
@@ -71,9 +72,8 @@ class Dask(Executor):
             while pending:
                 yield from self._collect(function, pending, losses)
         except (OSError, ClosedClientError) as error:
-            address = f"scheduler {printable(self.address)}"
             remedy = "Start it again, then this command: what is done is kept."
-            raise InputError(address, "a Dask scheduler that answers", error, remedy) from None
+            raise InputError(place, "a Dask scheduler that answers", error, remedy) from None
         finally:
             self._leave(list(pending))
 
