@@ -279,10 +279,10 @@ def _choose_amounts(values: list[float], most: float, whole: bool, least: float 
     """
     amounts = values or [most / 2**k for k in range(HALVINGS)]
     amounts = [float(int(n)) if whole else float(f"{n:.3g}") for n in amounts]
-    amounts = sorted({n for n in amounts if n > 0})
-    amounts = amounts if values else [n for n in amounts if n >= least]
-    if not amounts or amounts[0] < least or amounts[-1] > most * 1.005:
-        shown = f"from {least:g}" if least else "above 0"
+    least = max(least, 1.0 if whole else 0.0)
+    amounts = sorted({n for n in amounts if values or n >= least})
+    if not amounts or amounts[0] < least or amounts[0] <= 0 or amounts[-1] > most * 1.005:
+        shown = f"from {least:g}" if whole else "above 0"
         raise UsageError(f"values: expected amounts {shown} and up to {most:g}; found {values or amounts}")
     return amounts
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 FORMULA = (*"=+-@\t\r\n", *map(chr, (0xFF0B, 0xFF0D, 0xFF1D, 0xFF20)), "'")
@@ -57,6 +58,7 @@ def join_csv(tables: Iterable[tuple[str, str]], column: str) -> str:
 
 def read_csv(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:
     """Read a table that `render_csv` wrote, whose columns have the given types."""
-    table = pd.read_csv(path, dtype=dict(columns), keep_default_na=False, na_values=[""])
+    with np.errstate(invalid="ignore"):  # 1e300 as a whole number is refused, and needs no warning of NumPy besides
+        table = pd.read_csv(path, dtype=dict(columns), keep_default_na=False, na_values=[""])
     texts = {name: table[name].str.removeprefix("'") for name, kind in columns.items() if kind == "str"}
     return table.assign(**texts)

@@ -22,3 +22,10 @@ def test_no_cell_begins_a_formula_and_reading_gives_the_names_back(tmp_path, kin
     found = read_csv(tmp_path / "table.csv", {"channel": "str", "n": "int64"})
     assert found["channel"].tolist() == HOSTILE
     assert found["n"].tolist() == [-3] * len(HOSTILE)
+
+
+@pytest.mark.parametrize("number", ["1e300", "-1e300", "nan", "inf", "0.5"])
+def test_what_is_no_whole_number_is_refused_without_a_warning(tmp_path, number):
+    (tmp_path / "table.csv").write_text(f"n\n{number}\n")
+    with pytest.raises(ValueError, match="n"):
+        read_csv(tmp_path / "table.csv", {"n": "int64"})
