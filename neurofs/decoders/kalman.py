@@ -167,12 +167,12 @@ class Kalman(TunedDecoder):
     def _estimator(self, train: Samples, targets: np.ndarray, weights: Any) -> Callable[..., StateSpace]:
         """Return a function of the parameters that fits the model, and fits nothing twice."""
         order, follows = self._in_time(train)
+        extend = cache(lambda integral, derivative: extend_state(targets[order], follows, integral, derivative))
 
         @cache
         def regress(lag: float, n_bins: float, integral: float, derivative: float) -> Regression:
             Z = observe(train, weights, lag, n_bins)[order]
-            x = extend_state(targets[order], follows, integral, derivative)
-            return Regression.fit(x, Z, np.flatnonzero(follows))
+            return Regression.fit(extend(integral, derivative), Z, np.flatnonzero(follows))
 
         @cache
         def shrink(shrinkage: float, **others: float) -> StateSpace:

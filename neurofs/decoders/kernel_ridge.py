@@ -28,8 +28,8 @@ class Table:
 
     @cached_property
     def middle(self) -> float:
-        """The median distance of some 500 rows to all rows, or 1 if it is 0."""
-        return float(np.median(self.distances[:: max(1, len(self.distances) // 500)])) or 1.0
+        """The median distance of some 100 rows to all rows, or 1 if it is 0."""
+        return float(np.median(self.distances[:: max(1, len(self.distances) // 100)])) or 1.0
 
     @cached_property
     def row_mean(self) -> np.ndarray:

@@ -349,6 +349,15 @@ def soft_weights_of_rows(distance, count, k, beta, adaptive, p):
 # ------------------------------------------------------------------------------------------ prefix curves
 
 
+@njit(cache=True)
+def take_features(series, channels, lags, bins, out):
+    """out[c, i] = what the channel of feature c has in bin i, as many bins on as the feature lies in the window."""
+    for c in range(out.shape[0]):
+        row, lag = series[channels[c]], lags[c]
+        for i in range(out.shape[1]):
+            out[c, i] = row[bins[i] + lag]
+
+
 @njit(cache=True, fastmath=FAST)
 def prefix_add(columns, q_columns, w2, out):
     """out[i, j] += Σ_c w2_c (q_columns[c, i] − columns[c, j])²: a few features more in all distances."""

@@ -388,30 +388,16 @@ class Columns:
 
     def __init__(self, samples: Samples) -> None:
         n = samples.n_channels
-        whole = samples.flat.size % n == 0 and not (samples.starts % n).any()
-        self.flat, self.starts, self.n_channels = samples.flat, samples.starts, n if whole else 0
-        self.by_channel = np.ascontiguousarray(samples.flat.reshape(-1, n).T) if whole else samples.flat
+        n = n if samples.flat.size % n == 0 and not (samples.starts % n).any() else 1
+        self.series = np.ascontiguousarray(plain(samples.flat).reshape(-1, n).T)
+        self.bins = samples.starts // n
 
     def take(self, features: np.ndarray, rows: slice = slice(None)) -> np.ndarray:
         """Return the chosen features of some rows, (features, rows)."""
-        starts = self.starts[rows]
-        out = np.empty((features.size, len(starts)), np.float32)
-        if not self.n_channels:
-            for c, f in enumerate(features):
-                np.take(self.flat, starts + f, out=out[c])
-            return out
-        bins = starts // self.n_channels
-        for c, (lag, channel) in enumerate(zip(*np.divmod(features, self.n_channels), strict=True)):
-            np.take(self.by_channel[channel], bins + lag, out=out[c])
+        lags, channels = np.divmod(features, len(self.series))
+        out = np.empty((features.size, len(self.bins[rows])), np.float32)
+        loops_neighbors.take_features(self.series, channels, lags, self.bins[rows], out)
         return out
-
-
-def take_columns(samples: Samples, features: np.ndarray) -> np.ndarray:
-    """Return the chosen features of all rows, one contiguous row per feature."""
-    out = np.empty((features.size, len(samples)), np.float32)
-    for c, f in enumerate(features):
-        np.take(samples.flat, samples.starts + f, out=out[c])
-    return out
 
 
 def _add_features(columns: np.ndarray, q_columns: np.ndarray, w2: np.ndarray, d: np.ndarray) -> None:

@@ -232,9 +232,10 @@ def sks_scores(
     loo = neighbors.loo_groups(groups, len(samples))
     by_group, (by_start, near) = np.argsort(loo, kind="stable"), _overlaps(samples.starts, span)
     counted = np.isin(np.arange(len(samples)), np.arange(len(samples)) if judged is None else judged)
+    every = neighbors.Columns(samples)
     for first in range(0, samples.n_features, BLOCK):
         block = np.arange(first, min(first + BLOCK, samples.n_features))
-        columns = neighbors.take_columns(samples, block)
+        columns = every.take(block)
         ranks = by_group[np.argsort(columns[:, by_group], axis=1, kind="stable")]
         rows = (samples.starts, loo, by_start, near, counted)
         loops_errors.sks(columns, ranks, *rows, span, Y, k, beta, adaptive, out[first : first + BLOCK])
