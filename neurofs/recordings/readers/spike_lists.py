@@ -170,7 +170,7 @@ def _read_lists(v: Variables, name: str) -> tuple[list[np.ndarray], list[str] | 
     if is_ragged(value):
         return value, None
     if not _is_spike_list(value):
-        filled = is_numeric(value) and np.ndim(value) == 2 and np.size(value) and not float(np.min(value)) > 0
+        filled = is_numeric(value) and value.ndim == 2 and (value != np.rint(value)).any() and not np.min(value) > 0
         remedy = (
             "Rows filled up with NaN, 0 or -1? Cut these off, and give a list (a cell) per channel."
             if filled
