@@ -41,6 +41,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if mood == "stall":
             self.server.stopping.wait(60)
             return
+        if mood == "drip":
+            self._drip()
+            return
+        if mood == "local":
+            self._answer(302, b"", {"Location": "file:///etc/hostname"})
+            return
         if mood in ("loop", "busy", "missing"):
             self._answer({"loop": 302, "busy": 503, "missing": 404}[mood], b"no", {"Location": self.path})
             return
@@ -51,6 +57,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self._answer(200, (self.server.folder / "assets.json").read_bytes(), {})
             return
         self._send_part(mood)
+
+    def _drip(self) -> None:
+        """Send a line of the head that never ends, a letter at a time."""
+        try:
+            self.wfile.write(b"HTTP/1.1 206 OK\r\n")
+            while not self.server.stopping.wait(0.1):
+                self.wfile.write(b"x")
+                self.wfile.flush()
+        except OSError:
+            pass
 
     def _send_part(self, mood: str) -> None:
         name = re.split(r"[?]", self.path)[0].strip("/").split("/")[-1]

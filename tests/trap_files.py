@@ -186,3 +186,31 @@ TWICE = np.sort(np.concatenate([SPIKES[0], SPIKES[0]]))
 SORTED = TRIALS.assign(direction=np.repeat([0, 90, 180, 270], 8))
 RATES = {"spikeratedata": COUNTS / WIDTH, "timeframe": BINS[:, None], "velocbin": VELOCITY}
 FEW = {"bin_width": WIDTH, "velocity": VELOCITY, "counts": None}
+
+
+def change_lines(change: Callable[[str], str], more: str = "") -> Make:
+    """A table of counts whose lines were changed, all but the header, with one more at the end."""
+
+    def make(folder: Path) -> Path:
+        path = csv(COUNTS)(folder)
+        header, *lines = path.read_text().splitlines()
+        return write_text(path, "\n".join([header, *map(change, lines), *([more] if more else [])]) + "\n")
+
+    return make
+
+
+def pad(fill: float) -> Make:
+    """Spike times as a row per channel, filled up where a channel has fewer spikes."""
+    rows = np.full((4, 500), fill)
+    for i, spikes in enumerate(SPIKES):
+        rows[i, : 500 - 10 * i] = spikes[: 500 - 10 * i]
+    return lambda folder: write_npz(folder / "session.npz", spike_times=rows, velocity=VELOCITY, behavior_time=BINS)
+
+
+def track(folder: Path) -> Path:
+    """Spikes, and as behavior the table of a video with three lines of names."""
+    heads = ["scorer,net,net,net", "bodyparts,hand,hand,hand", "coords,x,y,likelihood"]
+    lines = [f"{i},{x:.3f},{y:.3f},0.9" for i, (x, y) in enumerate(POSITION)]
+    path = csv(COUNTS)(folder)
+    write_text(folder / "m_behavior.csv", "\n".join([*heads, *lines]) + "\n")
+    return path

@@ -81,12 +81,21 @@ def _spike_time_defect(times: np.ndarray) -> tuple[str, str, str] | None:
     rises = times[1:] >= times[:-1]
     if not rises.all():
         i = int(np.argmin(rises))
+        if _begins_anew(times, np.flatnonzero(~rises)):
+            found = f"{times[i + 1]:g} after {times[i]:g}, where the clock begins anew"
+            return "one clock", found, "Give times on one clock, or each part apart; sorted, they would be mixed."
         return (
             "spike times in increasing order",
             f"{times[i + 1]:g} after {times[i]:g}",
             "Sort them, or pass --sort-spikes.",
         )
     return None
+
+
+def _begins_anew(times: np.ndarray, falls: np.ndarray) -> bool:
+    """Whether times that fall now and then do so from far up, as those of trials or recordings put together do."""
+    drops = times[falls] - times[falls + 1]
+    return bool(len(times) >= 20 and len(falls) < 0.2 * len(times) and np.median(drops) > 0.3 * np.ptp(times))
 
 
 def _count_defects(r: Recording) -> Iterator[InputError]:

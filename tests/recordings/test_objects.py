@@ -227,6 +227,8 @@ def test_what_cannot_be_loaded_gives_one_line(session, tmp_path):
         with pytest.raises(InputError) as caught:
             call()
         assert message in str(caught.value)
+    with pytest.raises(InputError, match="observed: expected starts and stops in seconds; found str"):
+        load({"a": [0.1]}, observed="x")
     for call in (lambda: load({"a": [0.1]}, counts="x"), lambda: load({"a": [0.1]}, behavior="velocity")):
         with pytest.raises(UsageError):
             call()
@@ -246,3 +248,62 @@ def test_a_spike_at_the_end_of_what_pynapple_observed_is_kept():
     units = nap.TsGroup({0: nap.Ts([0.5, 2.0]), 1: nap.Ts([1.0, 1.5])}, time_support=nap.IntervalSet(0.0, 2.0))
     found = load(units, behavior={"speed": nap.Tsd(np.arange(20) / 10, np.arange(20.0))})
     assert build_tensor(found, "speed", bin_width=0.5, n_lags=1)["counts"].values.sum() == 4
+
+
+def test_times_that_are_none_or_in_another_unit(session):
+    counts, steps = np.random.default_rng(1).poisson(1.0, (600, 4)), np.arange(600)
+    milliseconds = xr.DataArray(counts, dims=("t", "neuron"), coords={"t": ("t", 100.0 * steps, {"units": "ms"})})
+    found = load(milliseconds.transpose("neuron", "t"))
+    assert (found.bin_width, found.duration, found.spike_counts.tolist()) == (0.1, 60.0, counts.sum(axis=0).tolist())
+    frame = pd.DataFrame(counts)
+    behavior = load({"a": [0.1]}, behavior={"v": frame.assign(time_ms=100.0 * steps)}).behavior["v"]
+    assert load(frame.assign(time_ms=100.0 * steps)).bin_width == pytest.approx(behavior.interval) == 0.1
+    assert behavior.values.shape == (600, 4)
+    for call in (lambda: load(frame), lambda: load({"a": [0.1]}, behavior={"v": frame})):
+        with pytest.raises(InputError, match="times in seconds; found row numbers"):
+            call()
+    with pytest.raises(InputError, match="times in seconds; found the unit 'days'"):
+        load(xr.DataArray(counts, dims=("time", "channel"), coords={"time": ("time", steps, {"units": "days"})}))
+    with pytest.raises(InputError, match="the dimensions time and channel; found dim_0, dim_1"):
+        load(xr.DataArray(counts))
+
+
+def test_tables_as_pandas_has_them(session):
+    rng = np.random.default_rng(2)
+    times, neurons = np.sort(rng.uniform(0, 60, 200)), rng.integers(0, 3, 200)
+    found = load(pd.DataFrame({"spike_time": times, "neuron_id": neurons}))
+    assert (found.channels["name"].tolist(), found.n_spikes) == (["0", "1", "2"], 200)
+    long = pd.DataFrame({"time": np.repeat(np.arange(50.0), 2), "channel": np.tile([1, 2], 50), "count": 1})
+    with pytest.raises(InputError, match=r"a column for each channel; found a column 'count'\. Turn it: table\.pivot"):
+        load(long)
+    areas = pd.MultiIndex.from_product([["M1", "S1"], ["a", "b"]])
+    whole = pd.DataFrame(rng.poisson(1.0, (60, 4)), index=np.arange(60) * 0.1, columns=areas)
+    found = load(whole.astype("Int64"))
+    assert found.channels["name"].tolist() == ["M1.a", "M1.b", "S1.a", "S1.b"]
+    np.testing.assert_array_equal(found.counts, whole.to_numpy())
+
+
+def test_segments_as_neo_has_them():
+    neo = pytest.importorskip("neo")
+    pq = pytest.importorskip("quantities")
+    segment = neo.Segment(name="session")
+    for times in ([1.0, 2.0], [], [3.0]):
+        segment.spiketrains.append(neo.SpikeTrain(times * pq.s, t_start=0.5 * pq.s, t_stop=60 * pq.s))
+    for name, start, rate in (("slow", 0.0, 10), ("later", 5.0, 100)):
+        signal = neo.AnalogSignal(
+            np.zeros((60 * rate, 1)), "cm", sampling_rate=rate * pq.Hz, t_start=start * pq.s, name=name
+        )
+        segment.analogsignals.append(signal)
+    segment.irregularlysampledsignals.append(neo.IrregularlySampledSignal([1, 5] * pq.s, [[1], [2]] * pq.V, name="odd"))
+    found = load(segment)
+    assert (found.span, found.spike_counts.tolist()) == ((0.5, 60.0), [2, 0, 1])
+    assert {s.name: (s.rate, s.time[0]) for s in found.behavior.values()} == {"slow": (10, 0), "later": (100, 5)}
+    assert any("times of their own (odd)" in note for note in found.notes)
+    block = neo.Block()
+    with pytest.raises(InputError, match="Block: expected a segment with spike trains; found none"):
+        load(block)
+    again = neo.Segment()
+    again.spiketrains.append(neo.SpikeTrain(np.arange(30.0) * pq.s, t_stop=60 * pq.s))
+    block.segments = [again, again]
+    with pytest.raises(InputError, match="expected one clock; found 0 after 29, where the clock begins anew"):
+        load(block)

@@ -88,6 +88,8 @@ def test_what_passes_is_tried_again(folder):
         ("shifted", "a.nwb: server: expected bytes 0 to 131,072; found 131,072 bytes from 1 on"),
         ("html", "a.nwb: server: expected a server that sends parts of files; found one that does not"),
         ("loop", "a.nwb: server: expected an answer within 2 s; found redirections that never end. Check"),
+        ("drip", "a.nwb: server: expected an answer within 2 s; found no end of its answer in 2 s. Check"),
+        ("local", "a.nwb: server: expected an answer within 2 s; found a redirection to what is no address of HTTP"),
         ("busy", "a.nwb: server: expected an answer within 2 s; found 503"),
         ("missing", "a.nwb: server: expected an answer within 2 s; found 404"),
     ],

@@ -10,12 +10,22 @@ from neurofs.recordings.checks.channels import check_channels
 from neurofs.recordings.checks.clocks import check_clocks
 from neurofs.recordings.checks.copies import check_copies
 from neurofs.recordings.checks.counts import check_counts
+from neurofs.recordings.checks.neighbors import check_neighbors
 from neurofs.recordings.checks.spikes import check_spikes
 from neurofs.recordings.checks.trials import check_trials
 from neurofs.recordings.recording import Recording
 from neurofs.recordings.remarks import Remark
 
-CHECKS = (check_counts, check_spikes, check_channels, check_clocks, check_behavior, check_copies, check_trials)
+CHECKS = (
+    check_counts,
+    check_neighbors,
+    check_spikes,
+    check_channels,
+    check_clocks,
+    check_behavior,
+    check_copies,
+    check_trials,
+)
 
 
 def find_remarks(recording: Recording) -> list[Remark]:

@@ -5,18 +5,22 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.sparse
 
+from neurofs.recordings.checks.spikes import FASTEST
 from neurofs.recordings.readers.variables import listed
 from neurofs.recordings.recording import Recording
 from neurofs.recordings.remarks import Remark, number
 
-FASTEST, PEAK = 300.0, 1000.0
-"""Rates in Hz above which no neuron fires: on average, and within one bin."""
+PEAK = 1000.0
+"""Spikes per second above which no neuron fires within one bin."""
 
 RARELY = 0.001
 """Share of bins up to which impossible counts are artifacts."""
 
 COINCIDENT = 0.5
 """Share of the spikes of a channel that come within the same millisecond as those of another one."""
+
+MANY_CHANNELS, ENOUGH_MOMENTS, SERIOUS_SHARE = 8, 5, 0.05
+"""Channels of which half do not fire in one millisecond by chance, how often they may, with which share of spikes."""
 
 ENOUGH_CHANNELS = 6
 """Active channels from which on they are not all silent for long, as a few neurons may well be."""
@@ -87,6 +91,7 @@ def _check_coincidences(r: Recording, known: set[str]) -> Iterator[Remark]:
     shape = (len(spikes), int(columns.max()) + 1)
     seen = scipy.sparse.csr_array((np.ones(len(rows), dtype=np.int32), (rows, columns)), shape=shape)
     seen.data[:] = 1
+    yield from _check_moments(np.asarray(seen.sum(axis=0)).ravel(), int(np.count_nonzero(sizes)))
     shared = (seen @ seen.T).toarray()
     share = np.triu(shared / np.maximum(np.minimum.outer(sizes, sizes), 1), 1)
     share[sizes < 50] = share[:, sizes < 50] = 0
@@ -96,6 +101,15 @@ def _check_coincidences(r: Recording, known: set[str]) -> Iterator[Remark]:
         which = number(len(pairs), "pair of channels fires", "pairs of channels fire")
         text = f"{which} together in the same millisecond ({listed(pairs[0])})"
         yield Remark(f"{text} more often than not: one neuron in two channels, merged units, or cross-talk")
+
+
+def _check_moments(together: np.ndarray, n_active: int) -> Iterator[Remark]:
+    """Find milliseconds in which most channels have a spike; `together` has the number of channels in each."""
+    common = together > n_active / 2
+    if n_active >= MANY_CHANNELS and common.sum() >= ENOUGH_MOMENTS:
+        share = float(together[common].sum() / together.sum())
+        text = f"at {common.sum():,} moments more than half of the channels fire in the same millisecond"
+        yield Remark(f"{text} ({share:.1%} of spikes): artifacts, not neurons?", serious=share > SERIOUS_SHARE)
 
 
 def _find_merged(r: Recording) -> set[str]:

@@ -1,4 +1,4 @@
-"""Stored counts that are something else: clipped, cut off, totals, row numbers, sums, lags that were stacked."""
+"""Stored counts that are something else: clipped, cut off, totals, labels, sums, lags that were stacked."""
 
 from collections.abc import Iterator
 
@@ -20,6 +20,12 @@ CLIPPED = 0.01
 
 MOST_BINS = 20_000
 """Bins in which channels are compared with each other."""
+
+RARELY_CHANGES = 0.1
+"""How often a label changes from bin to bin, at most, for how often the same numbers would in any order."""
+
+ENOUGH_NAMES = 5
+"""Channels whose counts in the first bin are not 1, 2, 3 … by chance."""
 
 NARROW = 0.005
 """Seconds of bins in which the refractory period alone keeps a neuron from firing twice."""
@@ -44,6 +50,14 @@ def check_counts(r: Recording) -> Iterator[Remark]:
     if same.any():
         what = "a constant of a design matrix?"
         yield Remark(f"channel {listed(names[same], 4)}: the same count in all bins: {what}", serious=True)
+    labels = ~(rising | same) & np.array([is_label(column) for column in r.counts.T])
+    if labels.any():
+        text = f"channel {listed(names[labels], 4)}: the same number for many bins, again and again"
+        yield Remark(f"{text}: a label of trials or conditions is no count. Leave it out", serious=True)
+    if r.n_channels >= ENOUGH_NAMES and (np.diff(r.counts[0].astype(np.float64)) == 1).all():
+        first, last = r.counts[0, [0, -1]]
+        text = f"the first bin holds {first:g}, {first + 1:g} … {last:g}, one by one over all channels"
+        yield Remark(f"{text}: these are numbers of channels, not counts", serious=True)
     yield from _check_sum(r.counts, names)
     yield from _check_lags(r.counts[:, ~(rising | same)], names[~(rising | same)])
 
@@ -113,6 +127,20 @@ def _check_clipped(counts: np.ndarray, width: float) -> Iterator[Remark]:
 def _only_rises(column: np.ndarray) -> bool:
     rises = np.diff(column.astype(np.float64))
     return bool((rises >= 0).all() and column[-1] - column[0] >= FEW and column[-1] > 3 * np.diff(column).max())
+
+
+def is_label(column: np.ndarray) -> bool:
+    """Whether a channel keeps its numbers, other than 0, over many bins, as no neuron does.
+
+    >>> is_label(np.repeat([1, 3, 2, 4, 1, 2], 50)), is_label(np.random.default_rng(0).poisson(2.0, 300))
+    (True, False)
+    """
+    if len(column) < 10 * FEW or np.count_nonzero(column) < 2 * FEW or (column[0] == column).all():
+        return False
+    shares = np.unique(column, return_counts=True)[1] / len(column)
+    by_chance = 1 - float((shares**2).sum())
+    changes = float((column[1:] != column[:-1]).mean())
+    return by_chance > 0.05 and changes < RARELY_CHANGES * by_chance
 
 
 def _check_sum(counts: np.ndarray, names: np.ndarray) -> Iterator[Remark]:

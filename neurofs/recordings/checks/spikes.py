@@ -5,17 +5,24 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from neurofs.ground.errors import printable
+from neurofs.recordings.checks.clocks import are_days
 from neurofs.recordings.readers.variables import listed
 from neurofs.recordings.recording import Recording
 from neurofs.recordings.remarks import Remark, number
 
 DAY = 86_400.0
+FASTEST = 300.0
+"""Rate in Hz above which no neuron fires on average."""
+
 REFRACTORY = 0.001
 MANY_SHORT = 0.1
 """Share of intervals below the refractory period that no single neuron has."""
 
 STEPS = (1.0, 0.5, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
 """Grids, in seconds, on which spike times lie once they were binned."""
+
+EVEN, NEARLY_ALL = 0.01, 0.9
+"""How little intervals differ from the usual one, and how many of them, if a clock makes them."""
 
 ENOUGH = 50
 """Spikes from which on something is concluded from their times."""
@@ -28,6 +35,7 @@ def check_spikes(r: Recording) -> Iterator[Remark]:
     names = r.channels["name"].to_numpy()
     yield from _check_span(r, names)
     yield from _check_unit(r)
+    yield from _check_parts(r.spikes, names)
     yield from _check_intervals(r.spikes, names)
 
 
@@ -49,6 +57,11 @@ def _check_span(r: Recording, names: np.ndarray) -> Iterator[Remark]:
 
 def _check_unit(r: Recording) -> Iterator[Remark]:
     busy = max(r.spikes or (), key=len)
+    if are_days(*r.span) and r.rates.max() > FASTEST:
+        yield Remark(
+            f"spike times from {r.span[0]:.2f} on: days, as MATLAB's datenum has them? Give seconds", serious=True
+        )
+        return
     if len(busy) >= ENOUGH // 2 and np.all(busy == np.rint(busy)):
         text = "spike times are whole numbers: samples? Then say --time-unit samples --sampling-rate RATE"
         yield Remark(text, serious=True)
@@ -75,12 +88,28 @@ def _find_step(spikes: Sequence[np.ndarray]) -> float | None:
 
 def _lie_on(times: np.ndarray, step: float) -> bool:
     places = (times - times[0]) / step
+    if np.ptp(places) < ENOUGH / 2:
+        return False
     return bool((np.abs(places - np.rint(places)) < 1e-3).all())
+
+
+def _check_parts(spikes: Sequence[np.ndarray], names: np.ndarray) -> Iterator[Remark]:
+    """Find channels that all ended before the others began, as those of two recordings do."""
+    known = sorted((float(s[0]), float(s[-1]), i) for i, s in enumerate(spikes) if len(s))
+    last = -np.inf
+    for place, (first, stop, i) in enumerate(known):
+        before, after = (sum(len(spikes[k]) for *_, k in part) for part in (known[:place], known[place:]))
+        if first > last and min(before, after) >= ENOUGH:
+            text = f"{number(place, 'channel', 'channels')} of {len(known)} fired only until {last:.6g} s"
+            why = f"all others, such as {printable(names[i])}, only from {first:.6g} s on: two recordings in one"
+            yield Remark(f"{text}, {why}? Give them apart", serious=True)
+            return
+        last = max(last, stop)
 
 
 def _check_intervals(spikes: Sequence[np.ndarray], names: np.ndarray) -> Iterator[Remark]:
     """Find spikes that are stored twice, and channels that fire faster than a neuron can."""
-    twice, fast, n_twice = [], [], 0
+    twice, fast, even, n_twice = [], [], [], 0
     for name, times in zip(names, spikes, strict=True):
         if len(times) < ENOUGH:
             continue
@@ -91,6 +120,11 @@ def _check_intervals(spikes: Sequence[np.ndarray], names: np.ndarray) -> Iterato
             n_twice += n_same
         elif n_short > MANY_SHORT * len(times):
             fast.append(name)
+        elif (np.abs(intervals / np.median(intervals) - 1) < EVEN).mean() > NEARLY_ALL:
+            even.append(name)
+    if even:
+        which = f"{number(len(even), 'channel fires', 'channels fire')} at even intervals ({listed(even, 4)})"
+        yield Remark(f"{which}: pulses of a camera or a clock, and no neuron? Leave it out", serious=True)
     if twice:
         which = f"{number(len(twice), 'channel', 'channels')} ({listed(twice, 4)})"
         text = f"{number(n_twice, 'spike', 'spikes')} of {which} are stored twice, at the same time"

@@ -11,6 +11,9 @@ from neurofs.recordings.checks.clocks import name_factor
 from neurofs.recordings.recording import Recording
 from neurofs.recordings.remarks import Remark, number
 
+MARKS = (-1.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0)
+"""Numbers that often stand for no value."""
+
 SHORTEST = 0.1
 """Seconds of a trial in which nothing can be decoded."""
 
@@ -39,6 +42,7 @@ def check_trials(r: Recording) -> Iterator[Remark]:
     for name in r.trials.columns:
         if name not in ("start", "stop"):
             yield from _check_sorted(str(name), r.trials[name].iloc[order])
+            yield from _check_mark(str(name), r.trials[name])
 
 
 def _check_inside(starts: np.ndarray, stops: np.ndarray, start: float, stop: float) -> Iterator[Remark]:
@@ -56,6 +60,23 @@ def _check_inside(starts: np.ndarray, stops: np.ndarray, start: float, stop: flo
     if stops.max() - starts.min() < 0.02 * (stop - start) and len(starts) > 10:
         text = f"all {len(starts)} trials lie within {stops.max() - starts.min():.3g} s of {stop - start:.6g} s"
         yield Remark(f"{text}: are their times in another unit (minutes, or bins)?", serious=True)
+
+
+def _check_mark(name: str, values: pd.Series) -> Iterator[Remark]:
+    """Find a number that stands for no value, and would be a class of its own."""
+    if values.dtype.kind not in "iuf" or not values.notna().any():
+        return
+    numbers, counts = np.unique(values.dropna().to_numpy(dtype=np.float64), return_counts=True)
+    marks = [mark for mark in MARKS if mark in numbers and len(numbers) > MANY_VALUES and _is_alone(mark, numbers)]
+    for mark in marks:
+        n = number(int(counts[numbers == mark][0]), "trial has", "trials have")
+        text = f"{n} {mark:g} for {quoted(name)}, far from all others"
+        yield Remark(f"{text}: a mark for no value? It is a class of its own: leave it out with --where")
+
+
+def _is_alone(mark: float, numbers: np.ndarray) -> bool:
+    rest = numbers[numbers != mark]
+    return bool(rest.min() >= 0 if mark == -1 else np.abs(rest - mark).min() > np.ptp(rest) / 4)
 
 
 def _check_sorted(name: str, values: pd.Series) -> Iterator[Remark]:

@@ -29,7 +29,7 @@ from neurofs.recordings.readers.layout import interpret
 from neurofs.recordings.readers.neuralynx import MAGIC
 from neurofs.recordings.readers.nex import read_signal_times
 from neurofs.recordings.readers.sizes import count_bytes, find_budget
-from neurofs.recordings.readers.variables import Variables, word
+from neurofs.recordings.readers.variables import Variables, listed, word
 from neurofs.recordings.recording import TICK, Recording
 
 FASTEST = 2000.0
@@ -72,8 +72,13 @@ def _read_times(path: Path) -> dict[str, np.ndarray]:
 
 def read_segments(segments: list[Any], options: LoadOptions, name: str) -> Recording:
     """Return the recording in segments that are in memory, one after the other on one clock."""
+    if not segments:
+        raise InputError("Block", "a segment with spike trains", "none", "Give the Segment that has them.")
     notes: list[str] = []
     parts = [_load_parts(segment) for segment in segments]
+    irregular = [str(s.name or "without a name") for s in getattr(segments[0], "irregularlysampledsignals", ())]
+    if irregular:
+        notes.append(f"not used: signals with times of their own ({listed(irregular)}); give them with behavior={{…}}")
     values = _read_trains(parts) | _observe(parts) | _read_rest(parts, notes, {})
     return interpret(_arrange(values, options, notes), name)
 
@@ -172,9 +177,11 @@ def _seconds(quantity: Any) -> Any:
 
 
 def _observed(segment: Any) -> tuple[float, float]:
-    """Return the span of a segment, with its last spike where the file ends with it."""
+    """Return the span of the spike trains of a segment, with its last spike where the file ends with it."""
+    trains = segment.spiketrains or [segment]
     last = max((_seconds(t.times[-1]) for t in segment.spiketrains if len(t)), default=-np.inf)
-    return _seconds(segment.t_start), max(_seconds(segment.t_stop), last + TICK)
+    start, stop = min(_seconds(t.t_start) for t in trains), max(_seconds(t.t_stop) for t in trains)
+    return start, max(stop, last + TICK)
 
 
 def _read_trains(segments: list[Any]) -> dict[str, Any]:

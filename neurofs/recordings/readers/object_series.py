@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from neurofs.ground.errors import InputError
+from neurofs.ground.errors import InputError, quoted
+from neurofs.recordings.readers.tables import UNITS, find_time as find_time_name, split_unit
 from neurofs.recordings.readers.variables import listed
 from neurofs.recordings.recording import Series
 
@@ -41,7 +42,8 @@ def _take_apart(name: str, item: Any) -> tuple[Any, Any, Any, str]:
         columns = getattr(item, "columns", None)
         return item.t, item.values, None if _are_numbers(columns) else columns, ""
     if find_library(item, "pandas", "Series") or find_library(item, "pandas", "DataFrame"):
-        kept = item.drop(columns="time", errors="ignore") if item.ndim == 2 else item
+        column = find_time_column(item)
+        kept = item if column is None else item.drop(columns=column)
         return find_time(item, name), kept.to_numpy(dtype=np.float64), getattr(kept, "columns", None), ""
     if find_library(item, "xarray", "DataArray"):
         other = item.dims[1] if item.ndim == 2 else None
@@ -76,13 +78,38 @@ def find_time(item: Any, name: str) -> np.ndarray:
     if find_library(item, "xarray", "DataArray"):
         if item.dims[0] not in item.coords:
             raise InputError(f"'{name}'", "times on its first dimension", "none", f"Add a coordinate {item.dims[0]}.")
-        times = item[item.dims[0]].values
+        times, unit = item[item.dims[0]].values, find_unit(item[item.dims[0]])
     else:
-        times = np.asarray(item["time"]) if item.ndim == 2 and "time" in item else np.asarray(item.index)
+        column = find_time_column(item)
+        times, unit = np.asarray(item.index if column is None else item[column]), 1.0
+        unit = (split_unit(column)[1] or 1.0) if column is not None else 1.0
+        if column is None and isinstance(item.index, pd.RangeIndex) and item.index.step == 1:
+            found, remedy = "row numbers", "Make the time of each row the index, or a column time."
+            raise InputError(f"'{name}'", "times in seconds", found, remedy)
     if times.dtype.kind not in "iuf":
         found = f"{times.dtype}"
         raise InputError(f"'{name}'", "times in seconds", found, "Take seconds since the beginning of the recording.")
-    return np.asarray(times, dtype=np.float64)
+    return np.asarray(times, dtype=np.float64) * unit
+
+
+def find_time_column(table: Any) -> str | None:
+    """Return the column of a table of pandas that has times, whatever unit its name states."""
+    return find_time_name([c for c in table.columns if isinstance(c, str)]) if table.ndim == 2 else None
+
+
+def find_unit(times: Any) -> float:
+    """Return how many seconds the unit is that an array of xarray states for its times.
+
+    >>> import xarray as xr
+    >>> find_unit(xr.DataArray([0, 50], attrs={"units": "ms"}))
+    0.001
+    """
+    unit = str(times.attrs.get("units", times.attrs.get("unit", "")))
+    known = UNITS.get(unit.split(" since ")[0].strip().lower()) if unit else 1.0
+    if known is None:
+        remedy = "Take seconds since the beginning of the recording."
+        raise InputError(quoted(str(times.name)), "times in seconds", f"the unit {quoted(unit)}", remedy)
+    return known
 
 
 def as_trials(item: Any) -> pd.DataFrame:
@@ -118,4 +145,11 @@ def as_intervals(item: Any) -> np.ndarray:
     """Return starts and stops as an array (n, 2), from an IntervalSet of pynapple or from pairs of numbers."""
     if find_library(item, "pynapple", "IntervalSet"):
         return np.column_stack([item.start, item.end])
-    return np.asarray(item, dtype=np.float64).reshape(-1, 2)
+    try:
+        pairs = np.asarray(item, dtype=np.float64)
+    except (TypeError, ValueError):
+        pairs = np.empty(1)
+    if pairs.size % 2:
+        found, remedy = f"{type(item).__name__}", "Give pairs of numbers, or an IntervalSet."
+        raise InputError("observed", "starts and stops in seconds", found, remedy)
+    return pairs.reshape(-1, 2)

@@ -20,12 +20,21 @@ import numpy as np
 import pandas as pd
 
 from neurofs.ground.config import LoadOptions
-from neurofs.ground.errors import InputError, UsageError
-from neurofs.recordings.readers.bins import read_bins
-from neurofs.recordings.readers.object_series import as_intervals, as_series, as_trials, find_library, find_time
+from neurofs.ground.errors import InputError, UsageError, quoted
+from neurofs.recordings.readers.bins import TIME_WORDS, read_bins
+from neurofs.recordings.readers.csv_pairs import CHANNELS, VALUES
+from neurofs.recordings.readers.object_series import (
+    as_intervals,
+    as_series,
+    as_trials,
+    find_library,
+    find_time,
+    find_time_column,
+    find_unit,
+)
 from neurofs.recordings.readers.signals import as_numbers, settle_signal
 from neurofs.recordings.readers.spike_lists import split_by_channel
-from neurofs.recordings.readers.variables import Variables, find_kept, listed, split_words
+from neurofs.recordings.readers.variables import Variables, find_kept, listed, split_words, word
 from neurofs.recordings.recording import TICK, Recording
 
 OPTIONS = split_words(
@@ -217,20 +226,37 @@ def _read_nwb_file(source: Any, options: LoadOptions) -> Content:
 
 def _read_frame(source: Any, options: LoadOptions) -> Content:
     """Read a line per spike (columns time and channel), or a line per bin and a column per channel."""
-    if not {"time", "channel"} <= set(source.columns):
-        table = source.drop(columns="time", errors="ignore")
-        names = [str(name) for name in table.columns]
-        return _bins(find_time(source, "counts"), table.to_numpy(), names, options)
-    labels = source["channel"]
+    time, channel = find_time_column(source), _find_column(source, CHANNELS)
+    if time is None or channel is None:
+        table = source.drop(columns=[] if time is None else [time])
+        names = [".".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in table.columns]
+        return _bins(find_time(source, "counts"), _as_plain(table), names, options)
+    value = _find_column(source, VALUES)
+    if value is not None:
+        remedy = f"Turn it: table.pivot(index={time!r}, columns={channel!r}, values={value!r})."
+        raise InputError("counts", "a column for each channel", f"a column {quoted(value)}", remedy)
+    labels = source[channel]
     index, names = pd.factorize(labels, sort=True)
     if (index < 0).any():
-        raise InputError("column 'channel'", "a channel for every spike", "a missing one", "Remove these spikes.")
-    spikes = split_by_channel(source["time"].to_numpy(dtype=np.float64), index, len(names))
-    known = [c for c in source.columns if c not in ("time", "channel") and _is_one_each(source[c], index)]
+        where = f"column {quoted(channel)}"
+        raise InputError(where, "a channel for every spike", "a missing one", "Remove these spikes.")
+    spikes = split_by_channel(find_time(source, "spikes"), index, len(names))
+    known = [c for c in source.columns if c not in (time, channel) and _is_one_each(source[c], index)]
     first = pd.Series(np.arange(len(index))).groupby(index).first()
     table = source[known].iloc[first].reset_index(drop=True)
     table.insert(0, "name", [str(name) for name in names])
     return {"spikes": spikes, "channels": table}
+
+
+def _find_column(table: Any, words: tuple[str, ...]) -> str | None:
+    return next((name for name in table.columns if isinstance(name, str) and word(name) in words), None)
+
+
+def _as_plain(table: Any) -> np.ndarray:
+    """Return the values of a table, those of pandas' own kinds of numbers as floats, with NaN where one is missing."""
+    numbers = len(table.columns) > 0 and all(pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes)
+    values = table.to_numpy()
+    return table.to_numpy(dtype=np.float64, na_value=np.nan) if numbers and values.dtype.kind == "O" else values
 
 
 def _is_one_each(column: Any, index: np.ndarray) -> bool:
@@ -240,9 +266,10 @@ def _is_one_each(column: Any, index: np.ndarray) -> bool:
 
 def _read_counts(source: Any, options: LoadOptions) -> Content:
     """Read counts or a signal of xarray, on the dimensions time and one more, which names the channels."""
-    if "time" not in source.dims or source.ndim != 2:
+    time_dims = [str(dim) for dim in source.dims if word(str(dim)) in TIME_WORDS]
+    if len(time_dims) != 1 or source.ndim != 2:
         raise InputError("counts", "the dimensions time and channel", listed(source.dims), "Rename or choose them.")
-    counts = source.transpose("time", ...)
+    counts = source.transpose(time_dims[0], ...)
     other = counts.dims[1]
     names = [str(name) for name in counts[other].values] if other in counts.coords else None
     unit = str(source.attrs.get("units", source.attrs.get("unit", "")))
@@ -259,7 +286,8 @@ def _read_dataset(source: Any, options: LoadOptions) -> Content:
     if name in source:
         content = _read_counts(source[name], options)
     elif "spike_times" in source and "spike_channel" in source:
-        pairs = {"time": source["spike_times"].values, "channel": source["spike_channel"].values}
+        times = source["spike_times"].values * find_unit(source["spike_times"])
+        pairs = {"time": times, "channel": source["spike_channel"].values}
         content = _read_frame(pd.DataFrame(pairs), options)
     else:
         remedy = "Name the counts so, or give the DataArray that holds them."
@@ -268,6 +296,7 @@ def _read_dataset(source: Any, options: LoadOptions) -> Content:
     of_trials = source["trial_start"].dims if "trial_start" in source and "trial_stop" in source else None
     if of_trials is not None and options.trials:
         columns = {str(n): x.values for n, x in source.variables.items() if x.dims == of_trials}
+        columns |= {n: columns[n] * find_unit(source[n]) for n in ("trial_start", "trial_stop")}
         names = {"trial_start": "start", "trial_stop": "stop"}
         content["trials"] = as_trials(pd.DataFrame({names.get(n, n): x for n, x in columns.items()}))
     taken = (name, "spike_times", "spike_channel")

@@ -8,7 +8,9 @@ import hashlib
 import http.client
 import io
 import json
+import queue
 import re
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -31,6 +33,9 @@ MOST_BLOCKS, KEPT_BLOCKS = 32, 4096
 
 TIMEOUT, STALL, ATTEMPTS = 30.0, 10.0, 3
 """Seconds until a request is given up, seconds without a byte, and requests for the same bytes."""
+
+GRACE = 0.5
+"""Seconds after which a request that should have given up is left alone."""
 
 DANDI = "https://api.dandiarchive.org/api"
 
@@ -211,10 +216,12 @@ def _fetch(url: str, headers: dict[str, str]) -> tuple[bytes, Any]:
     deadline, reason = time.monotonic() + TIMEOUT, ""
     for attempt in range(ATTEMPTS):
         try:
-            return _request(url, headers, deadline)
+            return _request_in_time(url, headers, deadline)
         except urllib.error.HTTPError as error:
-            in_circles = 300 <= error.code < 400
-            reason = "redirections that never end" if in_circles else f"{error.code} {printable(error.reason)}"
+            elsewhere = "a redirection to what is no address of HTTP" if "not allowed" in str(error.reason) else ""
+            reason = elsewhere or (
+                "redirections that never end" if 300 <= error.code < 400 else f"{error.code} {printable(error.reason)}"
+            )
             error.close()
             if error.code < 500 and error.code not in (408, 429):
                 break
@@ -226,6 +233,26 @@ def _fetch(url: str, headers: dict[str, str]) -> tuple[bytes, Any]:
         time.sleep(min(0.2 * 2**attempt, left))
     remedy = "Check the address and the network, or download the file and read it from there."
     raise InputError("server", f"an answer within {TIMEOUT:g} s", reason or "none", remedy)
+
+
+def _request_in_time(url: str, headers: dict[str, str], deadline: float) -> tuple[bytes, Any]:
+    """Return what a request gives, or give it up at the deadline, whatever it waits for: a name, a line, a byte."""
+    answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def work() -> None:
+        try:
+            answers.put(_request(url, headers, deadline))
+        except (OSError, http.client.HTTPException, ValueError, InputError) as error:
+            answers.put(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        answer = answers.get(timeout=max(0.1, deadline + GRACE - time.monotonic()))
+    except queue.Empty:
+        raise TimeoutError(f"no end of its answer in {TIMEOUT:g} s") from None
+    if isinstance(answer, BaseException):
+        raise answer
+    return answer
 
 
 def _request(url: str, headers: dict[str, str], deadline: float) -> tuple[bytes, Any]:

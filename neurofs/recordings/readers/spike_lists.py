@@ -170,12 +170,13 @@ def _read_lists(v: Variables, name: str) -> tuple[list[np.ndarray], list[str] | 
     if is_ragged(value):
         return value, None
     if not _is_spike_list(value):
-        raise InputError(
-            quoted(name),
-            "a list of spike times per channel, or one long list",
-            describe(value),
-            "Name another variable with --spikes, or this one with --counts if it holds counts.",
+        filled = is_numeric(value) and value.ndim == 2 and (value != np.rint(value)).any() and not np.min(value) > 0
+        remedy = (
+            "Rows filled up with NaN, 0 or -1? Cut these off, and give a list (a cell) per channel."
+            if filled
+            else "Name another variable with --spikes, or this one with --counts if it holds counts."
         )
+        raise InputError(quoted(name), "a list of spike times per channel, or one long list", describe(value), remedy)
     return _split(v, name, value.reshape(-1))
 
 

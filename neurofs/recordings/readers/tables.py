@@ -50,6 +50,9 @@ class Table:
             lines = self._read_lines(io.StringIO(self.content.decode("utf-8-sig"), newline=""))
         except (UnicodeDecodeError, csv.Error) as error:
             raise self.error("", "text in UTF-8, separated by commas", error, "Save it as CSV.") from None
+        if lines[0][0].strip() == "scorer":
+            remedy = "Keep one line of names, such as hand_x and hand_y, and make samples of low likelihood empty."
+            raise self.error("line 1", "the names of the columns", "the first of three, as DeepLabCut has", remedy)
         self.names = [name.strip() for name in lines[0]]
         columns = list(zip(*lines[1:], strict=True)) or [()] * len(self.names)
         first = columns[0]
