@@ -149,7 +149,8 @@ class Model:
         if not valid.any():
             return counts, []
         n_lags = self.head.binning.n_lags
-        found = find_adaptation(mean, sd, self.memory, counts, valid, n_lags, rates=not self.is_signal)
+        with np.errstate(all="ignore"):  # a model from elsewhere may remember anything
+            found = find_adaptation(mean, sd, self.memory, counts, valid, n_lags, rates=not self.is_signal)
         lost = [name for name, t, s in zip(self.channels, found.trust, sd, strict=True) if t == 0 and s > 0]
         less = [name for name, t in zip(self.channels, found.trust, strict=True) if 0 < t < 0.5]
         return found(counts), [

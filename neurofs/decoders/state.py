@@ -315,7 +315,7 @@ class Anything(Form):
         if not isinstance(plain, dict):
             return plain
         kind, content = next(iter(plain.items())) if len(plain) == 1 else (None, None)
-        if kind == "array" and content in shelf.arrays:
+        if kind == "array" and isinstance(content, str) and content in shelf.arrays:
             return shelf.arrays[content]
         if kind == "tuple" and isinstance(content, list):
             return tuple(self.unpack(content, shelf, scope, where))
