@@ -19,7 +19,7 @@ import xarray as xr
 
 from neurofs.decoders.adaptation import ChannelMemory, find_adaptation
 from neurofs.decoders.base import Decoder
-from neurofs.decoders.model_head import Head
+from neurofs.decoders.model_head import MOST, Head
 from neurofs.features.samples import Samples
 from neurofs.features.scaling import Scaling
 from neurofs.features.tensor import build_tensor
@@ -172,9 +172,9 @@ class Model:
         try:
             with one_thread(), np.errstate(all="ignore"):
                 predicted, sd = self.predict_samples(samples)
-        except np.linalg.LinAlgError as error:
+        except (np.linalg.LinAlgError, ArithmeticError) as error:
             raise UsageError(f"the model cannot decode: {printable(error)}; fit it again") from None
-        if not np.isfinite(predicted).all():
+        if not (np.abs(predicted) <= MOST).all():
             raise UsageError("the model cannot decode: its estimates are not finite; fit it again")
         return predicted, sd
 

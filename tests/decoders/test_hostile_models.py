@@ -215,6 +215,7 @@ def test_no_json_of_a_model(tmp_path, content):
         (("channels", 0, "spread"), "1e-320", "channels.0.spread: expected Input should be greater than"),
         (("outputs", 0, "name"), '"a\\u0000b"', "outputs.0.name: expected String should match pattern"),
         (("outputs", 0, "unit"), '"\\ud800"', "outputs.0.unit: expected Input should be a valid string"),
+        (("decoders", 0, "state", "parts_", 0, "chosen", "ridge"), "-1e30", "expected a number of at most 9,007"),
         (("channels", 0, "sd"), "1e-320", None),  # no harm
         (("binning", "smooth"), "1e-320", None),
     ],
@@ -240,3 +241,22 @@ def test_a_link_to_a_folder_of_arrays_is_refused(sound, tmp_path):
     os.symlink(tmp_path / "elsewhere", tmp_path / "model" / "arrays")
     with pytest.raises(InputError, match="expected a plain folder; found a link"):
         read_model(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [
+        ("local-linear", ("parts_", 0, "chosen", "n_neighbors"), 0.5),
+        ("average", ("parts_", 0, "model", "local-linear", "chosen", "beta"), 2**60),
+        ("kernel-ridge", ("parts_", 0, "model", "machine", "kernel", "mean"), 1e300),
+        ("kalman", ("parts_", 0, "chosen", "n_bins"), -(10.0**30)),
+        ("kernel-rgs", ("metrics_",), []),
+    ],
+)
+def test_parameters_that_no_fit_chooses(name, place, value, sound, day, tmp_path, monkeypatch):
+    folder = tmp_path / "model"
+    shutil.copytree(sound[NAMES.index(name)], folder)
+    head = json.loads((folder / "model.json").read_text())
+    change(head["decoders"][0]["state"], place, value)
+    write_sealed(folder, head)
+    assert "model: decoder 0" in try_folder(folder, day, monkeypatch)
