@@ -46,9 +46,9 @@ def fit_command(
 ) -> None:
     """Fit a decoder to all data of each SESSION together and write it as a model folder.
 
-    SESSION is a recording, a session file (.toml), or the folder of a finished run, whose best method is fitted.
-    Several sessions train one model on the channels that they share by name. The folder holds model.json and plain
-    arrays; use it with neurofs predict and neurofs stream.
+    SESSION is a recording, a session file (.toml; its file may be a pattern), or the folder of a finished run, whose
+    best method is fitted. Several sessions train one model on the channels that they share by name. The folder holds
+    model.json and plain arrays; use it with neurofs predict and neurofs stream.
 
     \b
     Examples:
@@ -57,12 +57,12 @@ def fit_command(
       neurofs fit day1.nwb day2.nwb --target hand_velocity --decoder kalman --out models/both
       neurofs fit day1.nwb --target hand_velocity --selector rgs --decoder knn --out models/small
     """
-    from neurofs.comparison.given import choose_options
+    from neurofs.comparison.given import choose_all
     from neurofs.decoders.model_folder import check_place
     from neurofs.decoders.online import time_silence
     from neurofs.ground.files import make_folder
     from neurofs.running.executors import make_executor
-    from neurofs.running.fitting import choose_beyond_loading, fit, fit_run, load_sessions
+    from neurofs.running.fitting import check_settings, choose_beyond_loading, fit, fit_run, load_sessions
     from neurofs.running.progress import open_progress
 
     check_place(out, overwrite)
@@ -74,7 +74,8 @@ def fit_command(
     elif method is not None:
         raise UsageError("--method is for the folder of a finished run; say --decoder and --selector")
     else:
-        options = [choose_options(session, values) for session in sessions]
+        options = [one for session in sessions for one in choose_all(session, values)]
+        check_settings(options)
         recordings = load_sessions(options, output.tell)
         with open_progress(None, printable(out.name), output.quiet, output.verbose) as view:
             model = fit(

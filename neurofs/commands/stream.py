@@ -107,6 +107,8 @@ def stream_command(
     elif not output.quiet:
         click.echo(summary.render(), err=True)
     if summary.error is not None:
+        if output.as_json:  # the summary tells it
+            sys.exit(summary.error.exit_code)
         raise summary.error
     if summary.ended == "interrupted":
         sys.exit(130)

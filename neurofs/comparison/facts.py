@@ -50,7 +50,7 @@ def describe_facts(recording: Recording, tensor: xr.Dataset, problem: Problem) -
         serious=[],
         warnings=[],
     )
-    remarks = [*find_remarks(_keep_decoded(recording, problem.outputs)), *_check_target(tensor, problem)]
+    remarks = [*find_remarks(_keep_decoded(recording, problem.outputs)), *check_decoded(tensor, problem)]
     serious = [remark.text for remark in remarks if remark.serious]
     plain = [remark.text for remark in remarks if not remark.serious]
     warnings = [*serious, *warn_of_losses(facts), *plain, *_find_warnings(problem)]
@@ -68,7 +68,7 @@ def _keep_decoded(recording: Recording, outputs: Sequence[str]) -> Recording:
     return replace(recording, behavior=behavior)
 
 
-def _check_target(tensor: xr.Dataset, problem: Problem) -> list[Remark]:
+def check_decoded(tensor: xr.Dataset, problem: Problem) -> list[Remark]:
     """Return what is odd about the target as it is decoded: nearly constant, copied by a channel, or there twice."""
     names = [str(name) for name in tensor["channel"].values]
     counts, values = np.asarray(tensor["counts"].values), np.asarray(tensor["target"].values)

@@ -36,6 +36,9 @@ COMPARED = ("auto", "kernel-rgs")
 NO_MODEL = "random"
 """What serves as a baseline alone."""
 
+WARNING = "warning: "
+"""How notes of a model begin that say why its scores may mean nothing."""
+
 
 @dataclass(frozen=True, eq=False)
 class Validated:
@@ -115,8 +118,12 @@ def make_model(
     options: RunOptions,
     method: str,
     validated: Validated | None = None,
+    serious: Sequence[str] = (),
 ) -> Model:
-    """Fit a method to all samples of a problem; `sessions` are its recordings, with the tensor of each."""
+    """Fit a method to all samples of a problem; `sessions` are its recordings, with the tensor of each.
+
+    What is `serious` about the data goes along with the model.
+    """
     with one_thread():
         parts = {}
         for task in list_parts(problem, [split_method(method)[0] or method], 0, problem.options.n_splits):
@@ -136,7 +143,7 @@ def make_model(
         sessions=[_describe_session(recording, own) for recording, own in sessions],
         cross_validation=None if validated is None else _describe_folds(problem, validated),
         packages={name: find_version(name) for name in PACKAGES},
-        notes=[str(note) for note in tensor.attrs["notes"]],
+        notes=[*map(str, tensor.attrs["notes"]), *(f"{WARNING}{printable(text, 2000)}" for text in serious)],
     )
     memory = remember(tensor["counts"].values, tensor["valid"].values, tensor.sizes["lag"])
     return Model(head, tuple(parts.values()), tuple(parts), memory)
@@ -223,6 +230,7 @@ def describe_model(head: Head) -> str:
             score += f", p = {format_p(output.p_chance)} that it is chance" if output.p_chance is not None else ""
         unit = f" ({printable(output.unit)})" if output.unit else ""
         lines.append(f"  {printable(output.name)}{unit}: {score}")
+    lines += [f"  {note}" for note in head.notes if note.startswith(WARNING)]
     if folds is not None and len(folds.chosen_among) > 1:
         lines.append(f"  the best of {len(folds.chosen_among)} methods on these folds: {', '.join(folds.chosen_among)}")
     return "\n".join(lines)

@@ -52,6 +52,9 @@ from neurofs.ground.errors import UsageError
 from neurofs.metric.learning import LearnedMetric
 
 TINY = float(np.finfo(float).tiny)
+FAILURES = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, MemoryError, np.linalg.LinAlgError)
+"""What a decoder raises whose state is none that a fit leaves behind."""
+
 FITTED = re.compile("(_[a-z][a-z0-9_]*|[a-z][a-z0-9_]*_)")
 """Names of attributes that a fit may leave behind."""
 
@@ -366,7 +369,8 @@ def _try_once(decoder: Any, window: tuple[int, int], n_outputs: int, where: str)
         with np.errstate(all="ignore"):
             predicted = np.asarray(decoder.predict(silence))
             columns = sum(decoder._predict_part(p, silence).shape[1] for p in getattr(decoder, "parts_", ()))
-    except (ValueError, IndexError, TypeError, KeyError, AttributeError, np.linalg.LinAlgError) as error:
+            decoder.start_online()(silence, False)
+    except FAILURES as error:
         raise unfit(where, "a decoder that decodes a silent window", error) from None
     if predicted.size != n_outputs or columns not in (0, n_outputs):
         raise unfit(where, f"{n_outputs} outputs", f"{predicted.size}")

@@ -38,9 +38,13 @@ class Table:
 
 
 class KernelDecoder(TunedDecoder):
-    """Base of decoders that are fitted to a table of distances among the training rows (`_solve`)."""
+    """Base of decoders that are fitted to a table of distances among the training rows (`_solve`).
 
-    PRECISION: ClassVar[Any] = np.float32  # of the table of the last fit and of predictions
+    Their coefficients are large and of both signs. So distances of queries are of double precision: those of a stream,
+    which come one by one and are summed in another order, then give the same predictions to 1e-6.
+    """
+
+    PRECISION: ClassVar[Any] = np.float32  # of the table of the last fit
 
     def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         chosen = self._choose(rehearsals)
@@ -54,13 +58,12 @@ class KernelDecoder(TunedDecoder):
 
     def _predict_part(self, part: Part, queries: Samples) -> np.ndarray:
         train, machine = part.model
-        across = pairwise_distances(queries, train, weights=part.weights).astype(self.PRECISION, copy=False)
-        return machine(across)
+        return machine(pairwise_distances(queries, train, weights=part.weights, dtype=np.float64))
 
     def _start_part(self, part: Part) -> PartStep:
         train, machine = part.model
         distances = Distances(train, part.weights)
-        return lambda window, follows: machine(distances.to(window).astype(self.PRECISION, copy=False))
+        return lambda window, follows: machine(distances.to(window))
 
     def _solve(self, table: Table, targets: np.ndarray, **parameters: float) -> Machine:
         """Fit the targets, given the distances among their rows."""

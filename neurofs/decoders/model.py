@@ -19,7 +19,7 @@ import xarray as xr
 
 from neurofs.decoders.adaptation import ChannelMemory, find_adaptation
 from neurofs.decoders.base import Decoder
-from neurofs.decoders.model_head import Head
+from neurofs.decoders.model_head import MOST, Head
 from neurofs.features.samples import Samples
 from neurofs.features.scaling import Scaling
 from neurofs.features.tensor import build_tensor
@@ -149,7 +149,8 @@ class Model:
         if not valid.any():
             return counts, []
         n_lags = self.head.binning.n_lags
-        found = find_adaptation(mean, sd, self.memory, counts, valid, n_lags, rates=not self.is_signal)
+        with np.errstate(all="ignore"):  # a model from elsewhere may remember anything
+            found = find_adaptation(mean, sd, self.memory, counts, valid, n_lags, rates=not self.is_signal)
         lost = [name for name, t, s in zip(self.channels, found.trust, sd, strict=True) if t == 0 and s > 0]
         less = [name for name, t in zip(self.channels, found.trust, strict=True) if 0 < t < 0.5]
         return found(counts), [
@@ -171,9 +172,9 @@ class Model:
         try:
             with one_thread(), np.errstate(all="ignore"):
                 predicted, sd = self.predict_samples(samples)
-        except np.linalg.LinAlgError as error:
+        except (np.linalg.LinAlgError, ArithmeticError) as error:
             raise UsageError(f"the model cannot decode: {printable(error)}; fit it again") from None
-        if not np.isfinite(predicted).all():
+        if not (np.abs(predicted) <= MOST).all():
             raise UsageError("the model cannot decode: its estimates are not finite; fit it again")
         return predicted, sd
 

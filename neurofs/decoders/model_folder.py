@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
 import shutil
 from pathlib import Path
@@ -27,6 +28,7 @@ from neurofs.recordings.readers.sizes import Budget, count_bytes
 HEAD, ARRAYS = "model.json", "arrays"
 MOST_JSON = 64 * 2**20
 MOST_HEADER = 4096
+MOST_DIGITS = 300  # of a whole number; one with more is no float
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
@@ -146,7 +148,10 @@ def _read_json(folder: Path) -> dict[str, Any]:
     if path.stat().st_size > MOST_JSON:
         raise unfit(f"{folder.name}: {HEAD}", f"at most {MOST_JSON:,} bytes", f"{path.stat().st_size:,}")
     try:
-        plain = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse, object_pairs_hook=_take_once)
+        text = path.read_text(encoding="utf-8")
+        plain = json.loads(
+            text, parse_constant=_refuse, parse_float=_take_finite, parse_int=_take_whole, object_pairs_hook=_take_once
+        )
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{folder.name}: {HEAD}", "JSON", error, REMEDY) from None
     if not isinstance(plain, dict) or plain.get("schema") != SCHEMA:
@@ -157,6 +162,16 @@ def _read_json(folder: Path) -> dict[str, Any]:
 
 def _refuse(text: str) -> NoReturn:
     raise ValueError(f"the number {text}")
+
+
+def _take_finite(text: str) -> float:
+    """Return a number of JSON, which may be written so that no float holds it: 1e999."""
+    number = float(text)
+    return number if math.isfinite(number) else _refuse(text)
+
+
+def _take_whole(text: str) -> int:
+    return int(text) if len(text) <= MOST_DIGITS else _refuse(f"{text[:9]}…")
 
 
 def _take_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -5,9 +5,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 SCHEMA: Literal[1] = 1
+MOST = 1e30  # of the counts of a channel, far beyond all that is decoded
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
-Text = Annotated[str, Field(max_length=10_000)]
+Text = Annotated[str, Field(max_length=10_000, pattern=r"^[^\x00]*$")]
 
 
 class HeadPart(BaseModel):
@@ -34,10 +35,10 @@ class Channel(HeadPart):
     """
 
     name: Text
-    mean: Finite
-    sd: float = Field(ge=0, allow_inf_nan=False)
-    center: Finite = 0.0
-    spread: float = Field(1.0, gt=0, allow_inf_nan=False)
+    mean: float = Field(ge=-MOST, le=MOST)
+    sd: float = Field(ge=0, le=MOST)
+    center: float = Field(0.0, ge=-MOST, le=MOST)
+    spread: float = Field(1.0, ge=1 / MOST, le=MOST)
 
 
 class Output(HeadPart):
@@ -45,8 +46,8 @@ class Output(HeadPart):
 
     name: Text
     unit: Text = ""
-    sd: float | None = Field(None, ge=0, allow_inf_nan=False, description="Root mean square of the errors.")
-    half_width: float | None = Field(None, ge=0, allow_inf_nan=False, description="95 % of errors are smaller.")
+    sd: float | None = Field(None, ge=0, le=MOST, description="Root mean square of the errors.")
+    half_width: float | None = Field(None, ge=0, le=MOST, description="95 % of errors are smaller.")
     score: Finite | None = Field(None, description="R², or for classes the share of right ones.")
     low: Finite | None = None
     high: Finite | None = None

@@ -26,6 +26,8 @@ REMEDY = "Get a sound copy of the model, or fit it again."
 LARGEST = {"f4": 1e15, "f8": 1e30}
 """Numbers of which squares and sums are still numbers."""
 
+MOST_CHOSEN = 2**53  # of a parameter: sizes beyond are no whole numbers of C
+
 KINDS = {"f4": "float32", "f8": "float64", "i8": "int64", "b1": "bool"}
 
 
@@ -75,9 +77,9 @@ class Form:
 
 @dataclass(frozen=True)
 class Number(Form):
-    """A finite number, at least `least`."""
+    """A number that squares and sums can be taken of, at least `least`."""
 
-    least: float = -np.inf
+    least: float = -LARGEST["f8"]
 
     def pack(self, value: Any, shelf: Shelf, where: str) -> Any:
         """Return it as a float."""
@@ -85,10 +87,10 @@ class Number(Form):
 
     def unpack(self, plain: Any, shelf: Shelf, scope: Scope, where: str) -> Any:
         """Return it as a float."""
-        if isinstance(plain, bool) or not isinstance(plain, int | float) or not math.isfinite(plain):
-            raise unfit(where, "a finite number", plain)
-        if plain < self.least:
-            raise unfit(where, f"a number of at least {self.least:g}", plain)
+        if isinstance(plain, bool) or not isinstance(plain, int | float):
+            raise unfit(where, "a number", plain)
+        if not self.least <= plain <= LARGEST["f8"]:
+            raise unfit(where, f"a number from {self.least:g} to {LARGEST['f8']:g}", plain)
         return float(plain)
 
 
@@ -155,7 +157,8 @@ class Numbers(Form):
         """Return them as a dict."""
         _check_dict(plain, where)
         for name, value in plain.items():
-            Number().unpack(value, shelf, scope, f"{where}.{name}")
+            if abs(Number().unpack(value, shelf, scope, f"{where}.{name}")) > MOST_CHOSEN:
+                raise unfit(f"{where}.{name}", f"a number of at most {MOST_CHOSEN:,}", value)
         return plain
 
 
@@ -315,7 +318,7 @@ class Anything(Form):
         if not isinstance(plain, dict):
             return plain
         kind, content = next(iter(plain.items())) if len(plain) == 1 else (None, None)
-        if kind == "array" and content in shelf.arrays:
+        if kind == "array" and isinstance(content, str) and content in shelf.arrays:
             return shelf.arrays[content]
         if kind == "tuple" and isinstance(content, list):
             return tuple(self.unpack(content, shelf, scope, where))

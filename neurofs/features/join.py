@@ -70,7 +70,7 @@ def join_tensors(tensors: Sequence[xr.Dataset]) -> xr.Dataset:
 
 
 def _check_alike(tensors: Sequence[xr.Dataset]) -> None:
-    """Refuse sessions whose bins, outputs or units differ."""
+    """Refuse sessions whose bins, outputs or units differ, and one that is there twice."""
 
     def describe(tensor: xr.Dataset) -> dict[str, Any]:
         return {
@@ -88,6 +88,11 @@ def _check_alike(tensors: Sequence[xr.Dataset]) -> None:
                     f"{printable(tensor.attrs['name'])}: expected the {what} of the first session, "
                     f"{quoted(expected[what])}; found {quoted(found)}"
                 )
+    for n, tensor in enumerate(tensors):
+        for other in tensors[:n]:
+            if all(np.array_equal(tensor[name].values, other[name].values) for name in ("counts", "valid")):
+                both = " and ".join(printable(one.attrs["name"]) for one in (other, tensor))
+                raise UsageError(f"{both}: the same data twice, trained on and tested at once; name each session once")
 
 
 def _take(

@@ -312,7 +312,8 @@ def smoothing_weights(sigma: float) -> np.ndarray:
     (array([1.]), array([1.  , 0.61, 0.14, 0.01]))
     """
     reach = int(np.ceil(3 * sigma))
-    return np.exp(-0.5 * (np.arange(reach + 1) / (sigma or 1.0)) ** 2)
+    with np.errstate(over="ignore"):  # hardly any smoothing: only the bin itself is left
+        return np.asarray(np.exp(-0.5 * (np.arange(reach + 1) / (sigma or 1.0)) ** 2))
 
 
 def _smooth(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:

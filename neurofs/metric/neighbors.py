@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from scipy.linalg.blas import sgemm
 
 from neurofs.features.samples import Samples, as_samples
@@ -22,6 +23,7 @@ from neurofs.metric import loops_linear, loops_neighbors
 FAR_FROM_ZERO = 8.0  # |mean| / SD above which sums of squares lose too many digits
 MAX_TABLE = 12_000  # rows up to which a table of all distances is kept in memory
 BLOCK = 1024  # rows materialized at a time for matrix products
+MOST_BINS_PER_ROW = 4  # of a buffer; with more, rows are multiplied one by one
 PREFIX_BLOCK, PREFIX_FEATURES = 1024, 512  # query rows whose distances are kept at a time in a prefix curve; columns
 PREFIX_GEMM = 12  # new features from which a matrix product beats adding columns one by one
 
@@ -161,27 +163,45 @@ class Search:
 
 
 class Distances:
-    """Training rows, ready for single windows: `pairwise_distances` without what all windows share.
+    """Training rows, ready for single windows: `pairwise_distances` in double precision without what all windows share.
 
-    >>> train = Samples.from_array(np.random.default_rng(0).normal(size=(50, 3)))
-    >>> np.allclose(Distances(train, None).to(train[[7]]), pairwise_distances(train[[7]], train), atol=1e-5)
+    Windows overlap: each bin of the buffer is multiplied once with every lag of the window, and the products of a row
+    lie on a diagonal.
+
+    >>> train = Samples.from_counts(np.random.default_rng(0).poisson(1.0, size=(50, 3)), n_lags=4)
+    >>> expected = pairwise_distances(train[[7]], train, dtype=np.float64)
+    >>> np.allclose(Distances(train, None).to(train[[7]]), expected, rtol=1e-12)
     True
     """
 
     def __init__(self, train: Samples, weights: Any) -> None:
-        self.w, silence = np.sqrt(as_w2(weights, train.n_features)), np.zeros(train.n_features, np.float32)
-        train, moved = centered(train, Samples(silence, np.zeros(1), train.n_features))
-        self.shift, self.rows = moved.flat, np.asarray(train) * self.w
-        self.norms = np.einsum("ij,ij->i", self.rows, self.rows)
+        firsts = np.unique(train.starts % train.n_channels)
+        if len(firsts) > 1 or train.flat.size // train.n_channels > MOST_BINS_PER_ROW * len(train):
+            train, firsts = Samples.from_array(np.asarray(train)), np.zeros(1, int)
+        first, n_channels, n_lags = int(firsts[0]), train.n_channels, train.n_lags
+        self.w2 = np.square(np.sqrt(as_w2(weights, train.n_features)), dtype=np.float64)
+        n_bins = (train.flat.size - first) // n_channels
+        self.bins = train.flat[first : first + n_bins * n_channels].reshape(n_bins, n_channels).astype(np.float64)
+        self.places = (train.starts - first) // n_channels
+        self.products = np.empty((n_bins, n_lags))
+        across, down = self.products.strides[1], self.products.strides[0]
+        self.diagonals = as_strided(self.products, (n_bins - n_lags + 1, n_lags), (down, down + across))
+        self.norms = self._multiply(self.bins**2, self.w2)
+
+    def _multiply(self, bins: np.ndarray, window: np.ndarray) -> np.ndarray:
+        """Return the inner products of all rows of some bins with a window."""
+        np.matmul(bins, window.reshape(self.products.shape[1], -1).T, out=self.products)
+        return np.asarray(self.diagonals.sum(axis=1)[self.places])
 
     def to(self, window: Samples) -> np.ndarray:
         """Return the squared distances of one window to all rows, (1, rows)."""
         start = int(window.starts[0])
-        x = (window.flat[start : start + window.n_features] + self.shift) * self.w
-        d = self.rows @ x
+        x = window.flat[start : start + window.n_features].astype(np.float64)
+        weighted = self.w2 * x
+        d = self._multiply(self.bins, weighted)
         d *= -2.0
         d += self.norms
-        d += x @ x
+        d += weighted @ x
         return np.maximum(d, 0.0, out=d)[None]
 
 
@@ -283,18 +303,19 @@ def blocks(n_rows: int, size: int) -> Iterator[slice]:
     return (slice(a, min(a + size, n_rows)) for a in range(0, n_rows, size))
 
 
-def pairwise_distances(a: Any, b: Any = None, *, weights: Any = None) -> np.ndarray:
-    """Return the squared distances d_w between the rows of `a` and of `b` (or of `a`), float32.
+def pairwise_distances(a: Any, b: Any = None, *, weights: Any = None, dtype: Any = np.float32) -> np.ndarray:
+    """Return the squared distances d_w between the rows of `a` and of `b` (or of `a`).
 
     Matrix products over blocks of materialized rows, of features with a weight. Among the rows of one set each pair
     is computed once, and the diagonal is exactly 0.
     """
     same = b is None
     a, b = as_samples(a), as_samples(a if same else b)
-    w = np.sqrt(as_w2(weights, a.n_features))
-    a, b = centered(a, b)
+    w = np.sqrt(as_w2(weights, a.n_features)).astype(dtype, copy=False)
+    if dtype == np.float32:  # in double precision, rounding takes nothing away
+        a, b = centered(a, b)
     kept = np.flatnonzero(w)
-    out = np.empty((len(a), len(b)), np.float32)
+    out = np.empty((len(a), len(b)), dtype)
     for cols in blocks(len(b), BLOCK):
         B = _weigh_rows(b[cols], w, kept)
         b_norms = np.einsum("ij,ij->i", B, B)

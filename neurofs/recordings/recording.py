@@ -63,7 +63,9 @@ class Series:
                 f"times of shape {time.shape} and values of shape {values.shape}",
                 "Check the orientation of the series and which times belong to it.",
             )
-        columns = tuple(str(c) for c in self.columns) or default_columns(self.name, values.shape[1])
+        for key in ("name", "unit"):
+            object.__setattr__(self, key, without_nul(getattr(self, key)))
+        columns = tuple(without_nul(str(c)) for c in self.columns) or default_columns(self.name, values.shape[1])
         if len(columns) != values.shape[1] or len(set(columns)) != len(columns):
             raise InputError(
                 self.name, f"{values.shape[1]} different column names", list(columns), "Give one name per column."
@@ -156,7 +158,9 @@ found 0.412 after 0.655. Sort them, or pass --sort-spikes.
         if self.spikes is not None and self.is_signal:
             raise InputError(self.name, "no unit for spike times", repr(self.unit), "Leave it out.")
         self._set(
-            behavior=dict(self.behavior),
+            name=without_nul(self.name),
+            unit=without_nul(self.unit),
+            behavior={without_nul(name): series for name, series in self.behavior.items()},
             notes=tuple(self.notes),
             remarks=tuple(self.remarks),
             trials=_as_trials(self.trials),
@@ -292,21 +296,26 @@ def _pairs(intervals: Any) -> np.ndarray:
 def _as_trials(trials: pd.DataFrame | None) -> pd.DataFrame:
     if trials is None:
         return pd.DataFrame({"start": np.empty(0), "stop": np.empty(0)})
-    return _without_nul(trials.reset_index(drop=True))
+    return _clean_table(trials.reset_index(drop=True))
 
 
 def _as_channels(channels: pd.DataFrame | None, n_channels: int) -> pd.DataFrame:
     table = pd.DataFrame(index=range(n_channels)) if channels is None else channels.reset_index(drop=True)
     if "name" not in table:
         table.insert(0, "name", [str(i) for i in range(len(table))])
-    return _without_nul(table.assign(name=table["name"].map(str)))
+    return _clean_table(table.assign(name=table["name"].map(str)))
 
 
-def _without_nul(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table without the character NUL in texts, which no file of results can hold."""
+def without_nul(value: Any) -> Any:
+    """Return a text without the character NUL, which no file of results can hold; anything else as it is."""
+    return value.replace("\0", "") if isinstance(value, str) and "\0" in value else value
+
+
+def _clean_table(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table without NUL in the names of its columns and in texts."""
     texts = [c for c in table if any(isinstance(value, str) and "\0" in value for value in table[c])]
-    clean = {c: [v.replace("\0", "") if isinstance(v, str) else v for v in table[c]] for c in texts}
-    return table.assign(**clean) if clean else table
+    clean = {c: [without_nul(value) for value in table[c]] for c in texts}
+    return (table.assign(**clean) if clean else table).rename(columns=without_nul)
 
 
 def require_recording(value: object, who: str) -> Recording:

@@ -17,6 +17,7 @@ import xarray as xr
 
 from neurofs.comparison.comparison import read
 from neurofs.comparison.evaluate import run_task
+from neurofs.comparison.facts import check_decoded
 from neurofs.comparison.fitting import (
     Validated,
     choose_settings,
@@ -31,8 +32,16 @@ from neurofs.comparison.store import TaskResult
 from neurofs.decoders.model import Model
 from neurofs.features.join import join_tensors
 from neurofs.features.tensor import build_tensor
-from neurofs.ground.config import CompareOptions, LoadOptions, RunOptions, TensorOptions, make_options, select_options
-from neurofs.ground.errors import TaskFailed, UsageError, printable
+from neurofs.ground.config import (
+    CompareOptions,
+    LoadOptions,
+    RunOptions,
+    TensorOptions,
+    given_options,
+    make_options,
+    select_options,
+)
+from neurofs.ground.errors import TaskFailed, UsageError, printable, quoted
 from neurofs.ground.keys import RunKeys
 from neurofs.pipeline import prepare
 from neurofs.recordings.checks import find_remarks
@@ -92,7 +101,8 @@ def fit(
         results = _run_folds(problem, list_fold_tasks(problem, methods), executor or Serial(), progress)
         validated = validate(problem, results, methods, tensor.attrs["bin_width"])
     method = methods[0] if validated is None else validated.scores.method
-    return _finish(problem, tensor, list(zip(parts, tensors, strict=True)), settled, method, validated)
+    serious = [remark.text for remark in check_decoded(tensor, problem) if remark.serious]
+    return _finish(problem, tensor, list(zip(parts, tensors, strict=True)), settled, method, validated, serious)
 
 
 def load_sessions(options: Sequence[RunOptions], tell: Callable[[str], None]) -> list[Recording]:
@@ -102,6 +112,19 @@ def load_sessions(options: Sequence[RunOptions], tell: Callable[[str], None]) ->
         for remark in filter(lambda one: one.serious, find_remarks(recording)):
             tell(f"warning: {printable(recording.name)}: {remark.text}")
     return recordings
+
+
+def check_settings(options: Sequence[RunOptions]) -> None:
+    """Refuse sessions whose settings are not those of the first: one model has one target and one binning."""
+    first = options[0]
+    for one in options[1:]:
+        given = given_options(one)
+        for key in sorted(given.keys() - LoadOptions.model_fields.keys() - {"file"}):
+            if given[key] != (expected := getattr(first, key)):
+                raise UsageError(
+                    f"{printable(one.name or one.file)}: expected the {key} of the first session, {quoted(expected)}; "
+                    f"found {quoted(given[key])}. One model has one; say --{key.replace('_', '-')} for all"
+                )
 
 
 def choose_beyond_loading(options: RunOptions) -> dict[str, Any]:
@@ -128,6 +151,7 @@ def fit_run(folder: str | Path, method: str | None = None) -> Model:
         prepared.options,
         validated.scores.method,
         validated,
+        comparison.summary.session.serious,
     )
 
 
@@ -138,9 +162,10 @@ def _finish(
     options: RunOptions,
     method: str,
     validated: Validated | None,
+    serious: Sequence[str],
 ) -> Model:
     try:
-        return make_model(problem, tensor, sessions, options, method, validated)
+        return make_model(problem, tensor, sessions, options, method, validated, serious)
     except ValueError as error:
         raise UsageError(f"{method} cannot be fitted: {printable(error)}") from error
 

@@ -30,6 +30,7 @@ from neurofs.recordings.recording import Recording
 MAX_LINE = 10_000_000  # bytes
 MOST_SILENT = 100_000  # bins between two events
 SILENT_S = 10.0  # seconds after which a stream that sends nothing has ended
+LOOK_S = 0.2  # seconds after which a wait is looked up from: a library that waits hears no Ctrl-C
 
 REMEDY = "See neurofs stream --help for the form of lines."
 
@@ -219,7 +220,7 @@ def _pace(bins: Iterable[Bin], seconds: float, first: int) -> Iterator[Bin]:
 def read_layer(name: str, model: Model, timeout: float = SILENT_S) -> Iterator[Bin]:
     """Yield the samples of a stream of the Lab Streaming Layer, each one bin, until it is silent or lost."""
     lsl = _import_layer()
-    found = lsl.resolve_byprop("name", name, minimum=1, timeout=timeout)
+    found = _wait(lambda seconds: lsl.resolve_byprop("name", name, minimum=1, timeout=seconds), timeout)
     if not found:
         raise UsageError(f"no stream named {quoted(name)} on this network within {timeout:g} s; is its outlet open?")
     info, n_channels = found[0], len(model.channels)
@@ -230,15 +231,29 @@ def read_layer(name: str, model: Model, timeout: float = SILENT_S) -> Iterator[B
     inlet, clock = lsl.StreamInlet(info, recover=False), BinClock(model.head.binning.bin_width)
     while True:
         try:
-            values, stamp = inlet.pull_sample(timeout=timeout)
+            sample = _wait(lambda seconds: _pull(inlet, seconds), timeout)
         except lsl.util.LostError:
             return
-        if values is None:
+        if sample is None:
             raise SilentStream(timeout)
-        number, counts = clock.number(stamp), np.asarray(values, np.float32)
+        number, counts = clock.number(sample[1]), np.asarray(sample[0], np.float32)
         if np.isfinite(counts).all():  # else it was lost on its way, and counts as missing
             check_bin(counts, model, f"stream {quoted(name)}: bin {number}")
             yield Bin(number, counts)
+
+
+def _pull(inlet: Any, seconds: float) -> tuple[list[float], float] | None:
+    """Return the next sample and its time, or None if there is none."""
+    values, stamp = inlet.pull_sample(timeout=seconds)
+    return None if values is None else (values, stamp)
+
+
+def _wait(look: Callable[[float], Any], timeout: float) -> Any:
+    """Return what `look(seconds)` finds, which is called again and again until the time is over."""
+    end = time.monotonic() + timeout
+    while not (found := look(LOOK_S)) and time.monotonic() < end:
+        pass
+    return found
 
 
 class BinClock:

@@ -201,9 +201,62 @@ def test_no_json_of_a_model(tmp_path, content):
         read_model(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("place", "written", "found"),
+    [
+        (("channels", 0, "mean"), "1e999", "the number 1e999"),
+        (("decoders", 0, "settings", "ridge"), "-1e999", "the number -1e999"),
+        (("decoders", 0, "state", "parts_", 0, "chosen", "ridge"), "9" * 400, "the number 999999999"),
+        (("sessions", 0, "n_trials"), "NaN", "the number NaN"),
+        (("decoders", 0, "settings", "ridge"), '{"array": []}', "expected an array, a tuple or a dict; found array"),
+        (("decoders", 0, "settings", "ridge"), '{"dict": {"a": {"array": {}}}}', "a dict; found array"),
+        (("channels", 0, "mean"), "1e300", "channels.0.mean: expected Input should be less than"),
+        (("outputs", 0, "half_width"), "1e300", "outputs.0.half_width: expected Input should be less than"),
+        (("channels", 0, "spread"), "1e-320", "channels.0.spread: expected Input should be greater than"),
+        (("outputs", 0, "name"), '"a\\u0000b"', "outputs.0.name: expected String should match pattern"),
+        (("outputs", 0, "unit"), '"\\ud800"', "outputs.0.unit: expected Input should be a valid string"),
+        (("decoders", 0, "state", "parts_", 0, "chosen", "ridge"), "-1e30", "expected a number of at most 9,007"),
+        (("channels", 0, "sd"), "1e-320", None),  # no harm
+        (("binning", "smooth"), "1e-320", None),
+    ],
+)
+def test_values_that_json_can_hold_and_models_cannot(place, written, found, sound, day, tmp_path, monkeypatch):
+    folder = tmp_path / "model"
+    shutil.copytree(sound[0], folder)
+    head = json.loads((folder / "model.json").read_text())
+    change(head, place, "HERE")
+    text = json.dumps(head).replace('"HERE"', written)
+    try:
+        head["seal"] = find_seal(json.loads(text))
+    except ValueError:
+        assert "number" in found  # no seal can be made of it
+    (folder / "model.json").write_text(text.replace(json.loads(text)["seal"], head["seal"]))
+    line = try_folder(folder, day, monkeypatch)
+    assert line is None if found is None else found in line
+
+
 def test_a_link_to_a_folder_of_arrays_is_refused(sound, tmp_path):
     shutil.copytree(sound[0], tmp_path / "model")
     shutil.move(tmp_path / "model" / "arrays", tmp_path / "elsewhere")
     os.symlink(tmp_path / "elsewhere", tmp_path / "model" / "arrays")
     with pytest.raises(InputError, match="expected a plain folder; found a link"):
         read_model(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [
+        ("local-linear", ("parts_", 0, "chosen", "n_neighbors"), 0.5),
+        ("average", ("parts_", 0, "model", "local-linear", "chosen", "beta"), 2**60),
+        ("kernel-ridge", ("parts_", 0, "model", "machine", "kernel", "mean"), 1e300),
+        ("kalman", ("parts_", 0, "chosen", "n_bins"), -(10.0**30)),
+        ("kernel-rgs", ("metrics_",), []),
+    ],
+)
+def test_parameters_that_no_fit_chooses(name, place, value, sound, day, tmp_path, monkeypatch):
+    folder = tmp_path / "model"
+    shutil.copytree(sound[NAMES.index(name)], folder)
+    head = json.loads((folder / "model.json").read_text())
+    change(head["decoders"][0]["state"], place, value)
+    write_sealed(folder, head)
+    assert "model: decoder 0" in try_folder(folder, day, monkeypatch)

@@ -56,6 +56,11 @@ def test_a_session_bin_by_bin_equals_the_whole_session(name, days):
     assert n_online == n_whole
 
 
+@pytest.mark.parametrize("name", ["knn", "local-linear", "kernel-ridge", "average", "svr", "kalman"])
+def test_feature_weights_of_all_sizes_change_nothing_about_it(name, days):
+    check_same(fit(days[0], name, selector="rgs"), days[1])
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -111,3 +111,12 @@ def test_hostile_names_stay_on_one_harmless_line():
     assert "\x1b" not in message
     assert "\n" not in message
     assert len(message) < 300
+
+
+def test_no_name_holds_a_character_that_no_file_of_results_can():
+    series = Series("v\0", [0.0, 1.0], [1.0, 2.0], ("x\0",), "cm\0/s")
+    trials = pd.DataFrame({"start": [0.0], "stop": [1.0], "kind\0": ["a\0"]})
+    found = Recording("s\0", spikes=[[0.5]], behavior={"v\0": series}, trials=trials)
+    (kept,) = found.behavior.values()
+    assert [found.name, *found.behavior, kept.name, *kept.columns, kept.unit] == ["s", "v", "v", "x", "cm/s"]
+    assert found.trials["kind"].tolist() == ["a"]

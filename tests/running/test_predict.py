@@ -72,6 +72,23 @@ def test_scores_are_those_of_the_definition(folder):
     np.testing.assert_allclose([one.coverage for one in score.outputs], inside.mean(axis=0))
 
 
+def test_sessions_that_train_one_model_are_alike_and_there_once(folder, tmp_path):
+    (tmp_path / "other.toml").write_text(f'file = "{(folder / "day2.nwb").as_posix()}"\nbin_width = 0.05\n')
+    (tmp_path / "part.toml").write_text(f'file = "{(folder / "day1.nwb").as_posix()}"\nto_time = 20\n')
+    (tmp_path / "all.toml").write_text(f'file = "{(folder / "day?.nwb").as_posix()}"\n')
+    fit = ["--target", "hand_velocity", "--decoder", "ridge", "--no-cross-validate", "--n-lags", 3]
+    found = run("fit", folder / "day1.nwb", tmp_path / "other.toml", *fit, "-o", tmp_path / "a")
+    assert found.exit_code == 2
+    assert "expected the bin_width of the first session, 'auto'; found '0.05'" in found.stderr
+    found = run("fit", folder / "day1.nwb", folder / "day1.nwb", *fit, "-o", tmp_path / "b")
+    assert found.exit_code == 2
+    assert "day1 and day1: the same data twice" in found.stderr
+    found = run("fit", folder / "day1.nwb", tmp_path / "part.toml", *fit, "-o", tmp_path / "c")
+    assert "warning: " in found.stdout
+    assert "bins are copies of others" in found.stdout
+    assert "of day1, day2: " in run("fit", tmp_path / "all.toml", *fit, "-o", tmp_path / "d").stdout
+
+
 def test_a_session_that_fails_does_not_stop_the_others(folder, tmp_path):
     (tmp_path / "broken.nwb").write_text("nothing")
     found = run("predict", folder / "model", tmp_path / "broken.nwb", folder / "day2.nwb", "--json")

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import neurofs
 from neurofs.commands.main import main
 from neurofs.recordings.simulate import simulate_session
-from neurofs.running.streams import BinClock
+from neurofs.running.streams import LOOK_S, BinClock, _wait
 
 
 @pytest.fixture(scope="module")
@@ -155,6 +155,34 @@ def test_a_place_without_room_ends_with_a_summary(folder):
     summary, _, error = found.stderr.splitlines()
     assert summary.startswith("estimates cannot be written further: 3 bins, 1 estimates")
     assert error.endswith("found No space left on device. Check space and rights.")
+
+
+def test_a_stream_that_fails_is_one_object_of_json(folder):
+    found = run("stream", folder / "model", "--json", text='{"counts": [1, 0, 2, 1]}\n{}')
+    assert found.exit_code == 2
+    summary = json.loads(found.stdout)
+    assert summary["counted"]["bins"] == 1
+    assert summary["error"].startswith("line 2: expected counts, spikes or time; found nothing")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell of POSIX")
+@pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-"])
+def test_an_input_or_output_that_is_closed_is_an_empty_one(folder, closed):
+    line = json.dumps({"counts": [1, 0, 2, 1]})
+    lines = f"for n in 1 2 3 4; do echo '{line}'; done"
+    command = f"{lines} | {sys.executable} -m neurofs stream {folder / 'model'} {closed}"
+    found = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+    n_bins = 0 if closed.startswith("0") else 4
+    assert len(found.stdout.splitlines()) == (2 if closed.startswith("2") else 0)
+    assert found.stderr.startswith("" if closed.startswith("2") else f"the stream ended: {n_bins} bins")
+
+
+def test_a_wait_never_lasts_long_so_that_an_interrupt_is_heard():
+    asked = []
+    assert _wait(asked.append, 0.01) is None
+    assert set(asked) == {LOOK_S}
+    assert _wait(lambda seconds: [1, 2], 10.0) == [1, 2]
 
 
 @pytest.mark.parametrize("option", [["--speed", "2"], ["--missing", "zero"], ["--from", "3"]], ids=" ".join)
