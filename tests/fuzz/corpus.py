@@ -16,11 +16,29 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import pandas as pd
 import trap_files as files
-from writers import npy_header, write_mat73, write_raw_npz, write_text
+from writers import npy_header, write_raw_npz, write_text
+
+from .odd_hdf5 import (
+    Change,
+    count_elsewhere,
+    dimension_list,
+    equal_times,
+    infinite_rate,
+    ladder,
+    link_group,
+    link_through,
+    name_table,
+    nest,
+    put,
+    rings,
+    sparse_claim,
+    virtual,
+    wide,
+    within,
+)
 
 Row = tuple[str, Callable[[Path], list[Any]], str | None]
 
@@ -57,129 +75,19 @@ def alone(*arguments: Any) -> Callable[[Path], list[Any]]:
 # HDF5
 
 
-def nwb(change: Callable[[h5py.File], Any]) -> Callable[[Path], list[Any]]:
+def nwb(change: Change) -> Callable[[Path], list[Any]]:
     return inspect(
         files.nwb(trials=files.TRIALS, channels=pd.DataFrame({"name": list("abcd"), "electrode": 0}), change=change)
     )
 
 
-def h5(change: Callable[[h5py.File], Any]) -> Callable[[Path], list[Any]]:
+def h5(change: Change) -> Callable[[Path], list[Any]]:
     def make(folder: Path) -> Path:
         path = files.h5()(folder)
-        with h5py.File(path, "r+") as file:
-            change(file)
+        within(change)(path)
         return path
 
     return inspect(make)
-
-
-def put(name: str, value: Any) -> Callable[[h5py.File], Any]:
-    def change(file: h5py.File) -> None:
-        attributes = dict(file[name].attrs) if name in file else {}
-        if name in file:
-            del file[name]
-        file[name] = value
-        for key, attribute in attributes.items():
-            file[name].attrs[key] = attribute
-
-    return change
-
-
-def link_through(file: h5py.File) -> None:
-    del file["units"]
-    file["x"] = h5py.ExternalLink("other/bait.nwb", "/")
-    file["units"] = h5py.SoftLink("/x/units")
-
-
-def link_group(name: str, target: str) -> Callable[[h5py.File], Any]:
-    def change(file: h5py.File) -> None:
-        if name in file:
-            del file[name]
-        file[name] = h5py.ExternalLink("other/bait.nwb", target)
-
-    return change
-
-
-def rings(file: h5py.File) -> None:
-    """Groups that hold themselves and each other: the number of paths has no end."""
-    groups = [file.require_group(f"processing/behavior/g{i}") for i in range(12)]
-    for group in groups:
-        for i, other in enumerate(groups):
-            group[f"to{i}"] = other
-
-
-def ladder(file: h5py.File) -> None:
-    """Each group has the next one twice: 2^60 paths."""
-    group = file.require_group("processing/ladder")
-    for _ in range(60):
-        following = group.create_group("a")
-        group["b"] = following
-        group = following
-
-
-def nest(n: int, top: str = "processing") -> Callable[[h5py.File], Any]:
-    def change(file: h5py.File) -> None:
-        group = file.require_group(top)
-        for _ in range(n):
-            group = group.create_group("g")
-
-    return change
-
-
-def equal_times(file: h5py.File) -> None:
-    _without_times(file)["timestamps"] = np.zeros(files.N)
-
-
-def infinite_rate(value: float) -> Callable[[h5py.File], Any]:
-    def change(file: h5py.File) -> None:
-        group = _without_times(file)
-        group["starting_time"] = 0.0
-        group["starting_time"].attrs["rate"] = value
-
-    return change
-
-
-def _without_times(file: h5py.File) -> h5py.Group:
-    """Return the series of the file, from which its times are removed."""
-    group = file[_find(file, "hand_velocity/data")[0]].parent
-    for name in ("timestamps", "starting_time"):
-        if name in group:
-            del group[name]
-    return group
-
-
-def _find(file: h5py.File, end: str) -> list[str]:
-    names: list[str] = []
-    file.visit(names.append)
-    return [name for name in names if name.endswith(end)]
-
-
-def wide(file: h5py.File) -> None:
-    name = _find(file, "hand_velocity/data")[0]
-    put(name, np.zeros((file[name].shape[0], 20_000), dtype=np.float32)[:, :1].repeat(20_000, 1).astype("i1"))(file)
-
-
-def sparse_claim(folder: Path) -> Path:
-    """A sparse array of 3 GB in a file of a few kilobytes."""
-    path = write_mat73(folder / "session.mat", velocity=files.VELOCITY)
-    with h5py.File(path, "r+") as file:
-        group = file.create_group("counts")
-        group.attrs["MATLAB_sparse"] = np.uint64(400_000_000)
-        group.attrs["MATLAB_class"] = np.bytes_("double")
-        group.create_dataset("jc", data=np.array([0, 1], dtype=np.uint64))
-        group.create_dataset("ir", data=np.array([5], dtype=np.uint64))
-        group.create_dataset("data", data=np.array([1.0]))
-    return path
-
-
-def dimension_list(folder: Path) -> Path:
-    """More dimensions than axes, at which HDF5's library frees what it does not own."""
-    from .seeds import SEEDS
-
-    path = SEEDS["netcdf"](folder)
-    with h5py.File(path, "r+") as file:
-        put("counts", np.zeros(4, dtype=np.int64))(file)
-    return path
 
 
 # NumPy
@@ -352,6 +260,12 @@ ROWS: list[Row] = [
     ("processing in another file", nwb(link_group("processing", "/processing")), None),
     ("trials in another file", nwb(link_group("intervals", "/intervals")), None),
     ("plain HDF5: another file", h5(link_group("more", "/units")), "refused"),
+    *((f"virtual: {name}", nwb(virtual(name)), wanted) for name, wanted in (
+        ("units/spike_times", "refused"), ("units/spike_times_index", "refused"), ("units/unit_name", None),
+        ("intervals/trials/start_time", "refused"), ("intervals/trials/direction", None))),
+    ("plain HDF5: virtual", h5(virtual("counts")), "refused"),
+    ("counts in another file", nwb(count_elsewhere), "refused"),
+    ("a table named where a reference belongs", laid("nwb-calcium", within(name_table)), "sane"),
     # 6: small files that ask for much
     ("groups in rings", nwb(rings), None),
     ("a ladder of groups", nwb(ladder), None),
