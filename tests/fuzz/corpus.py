@@ -39,6 +39,7 @@ from .odd_hdf5 import (
     wide,
     within,
 )
+from .seeds import SEEDS
 
 Row = tuple[str, Callable[[Path], list[Any]], str | None]
 
@@ -170,12 +171,36 @@ def locked(content: str) -> Callable[[Path], list[Any]]:
     return make
 
 
+def piped(name: str) -> Callable[[Path], list[Any]]:
+    """Return what lays a run folder of which a file is a pipe, and asks for its report."""
+
+    def make(folder: Path) -> list[Any]:
+        from .kinds import copy_run
+
+        run = copy_run(folder / "run")
+        (run / name).unlink()
+        os.mkfifo(run / name)
+        return ["report", run, "-q"]
+
+    return make
+
+
 def go_round(folder: Path) -> Path:
     """Links of a folder to itself: 2^40 paths."""
     folder.mkdir(exist_ok=True)
     for name in ("a", "b"):
         (folder / name).symlink_to(".", target_is_directory=True)
     return files.npz()(folder).parent
+
+
+def batch(*options: Any) -> Callable[[Path], list[Any]]:
+    """Return what asks for the plan of a batch."""
+
+    def make(folder: Path) -> list[Any]:
+        path = write_text(folder / "batch.toml", f'[[session]]\nfile = "{files.npz()(folder)}"\ntarget = "velocity"\n')
+        return ["batch", path, "--dry-run", "--out", folder / "out", *options]
+
+    return make
 
 
 def batch_round(folder: Path) -> list[Any]:
@@ -188,8 +213,6 @@ def laid(seed: str, change: Callable[[Path], Any]) -> Callable[[Path], list[Any]
     """Return what inspects a sound session after a change of its folder."""
 
     def make(folder: Path) -> list[Any]:
-        from .seeds import SEEDS
-
         path = SEEDS[seed](folder)
         change(path)
         return ["inspect", path]
@@ -333,6 +356,12 @@ ROWS: list[Row] = [
         ("--counts-bin-width", "1e300"), ("--counts-bin-width", "nan"))),
     *((f"simulate {flag} {value}", alone("simulate", "FOLDER/day.npz", flag, value), "refused") for flag, value in (
         ("--seed", -1), ("--drift", "nan"), ("--drift", "inf"), ("--n-trials", 0), ("--n-trials", 10**12))),
+    ("reproduce --seed -1", alone("reproduce", "peaking", "--repetitions", 1, "--seed", -1), "refused"),
+    ("batch --task-timeout", batch("--task-timeout", "9" * 30), "refused"),
+    ("batch --memory-limit", batch("--memory-limit", "9" * 30 + "GB"), "refused"),
+    ("batch, for an hour", batch("--task-timeout", "1h", "--memory-limit", "1GB"), "sane"),
+    *((f"a run with a pipe for {name}", piped(name), None) for name in (
+        "channels.csv", "weights.nc", "finished.json", "summary.json", "scores.csv")),
     *((f"a session file: {text[:32]}", toml(text), "refused") for text in (
         'file = "/dev/zero"', 'file = "session.toml"', 'file = "."', 'file = "a\\u0000b"', 'file = ["a"]',
         'file = "session.npz"\nbehavior_file = "/dev/zero"', 'file = "session.npz"\nbehavior_file = "session.toml"')),
@@ -357,4 +386,6 @@ ROWS: list[Row] = [
     ("a bad file with an escape in its name", inspect(called("se\x1b[31mssion.npz", cut)), "refused"),
     ("a file name of two lines", inspect(called("se\nssion.npz", cut)), "refused"),
     ("a slash in a name", inspect(files.npz(**{"a/b": np.zeros(3)})), None),
+    # what mutators begin with is sound, or they would find nothing
+    *((f"sound: {name}", inspect(make), "sane") for name, make in SEEDS.items()),
 ]  # fmt: skip

@@ -11,6 +11,8 @@ import numpy as np
 import trap_files as files
 from writers import write_mat73
 
+from .seeds import SEEDS
+
 Change = Callable[[h5py.File], Any]
 
 
@@ -155,8 +157,6 @@ def sparse_claim(folder: Path) -> Path:
 
 def dimension_list(folder: Path) -> Path:
     """More dimensions than axes, at which HDF5's library frees what it does not own."""
-    from .seeds import SEEDS
-
     path = SEEDS["netcdf"](folder)
     with h5py.File(path, "r+") as file:
         put("counts", np.zeros(4, dtype=np.int64))(file)
