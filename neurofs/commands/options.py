@@ -12,7 +12,12 @@ import click
 from neurofs.commands.help import HOW, LAYOUT, RARE, WHAT, Command, Option, show_default
 from neurofs.ground.errors import UsageError, quoted
 
-jobs_option = click.option("-j", "--jobs", type=click.IntRange(1), help="Tasks at the same time.  [default: all cores]")
+MOST_JOBS = 1024
+"""Processes that are started at the same time at most."""
+
+jobs_option = click.option(
+    "-j", "--jobs", type=click.IntRange(1, MOST_JOBS), help="Tasks at the same time.  [default: all cores]"
+)
 
 seed_option = click.option("--seed", type=click.IntRange(0), default=0, help="The same seed gives the same result.")
 
