@@ -28,7 +28,7 @@ from neurofs.commands.simulate import simulate_command
 from neurofs.commands.stream import stream_command
 from neurofs.commands.transfer import transfer_command
 from neurofs.commands.vary import vary_command
-from neurofs.ground.errors import NeurofsError
+from neurofs.ground.errors import InputError, NeurofsError, printable
 
 
 class _Group(click.Group):
@@ -62,6 +62,12 @@ class _Group(click.Group):
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
+        except OSError as error:  # what the system refuses where nobody has thought of it
+            place = printable(error.filename or "system")
+            remedy = "Check path, space and rights; --verbose shows where it happened."
+            refused = InputError(place, "what the system lets us do", error.strerror or error, remedy)
+            print_error(error, str(refused))
+            ctx.exit(refused.exit_code)
 
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}

@@ -12,7 +12,14 @@ import click
 from neurofs.commands.help import HOW, LAYOUT, RARE, WHAT, Command, Option, show_default
 from neurofs.ground.errors import UsageError, quoted
 
-jobs_option = click.option("-j", "--jobs", type=click.IntRange(1), help="Tasks at the same time.  [default: all cores]")
+MOST_JOBS = 1024
+"""Processes that are started at the same time at most."""
+
+jobs_option = click.option(
+    "-j", "--jobs", type=click.IntRange(1, MOST_JOBS), help="Tasks at the same time.  [default: all cores]"
+)
+
+seed_option = click.option("--seed", type=click.IntRange(0), default=0, help="The same seed gives the same result.")
 
 RARE_KEYS = ("step", "sqrt", "smooth", "period", "n_neighbors", "beta", "allow_leakage")
 """Keys of settings that few people need."""
@@ -168,7 +175,8 @@ def read_time(text: str | None) -> float | None:
     >>> read_time("90"), read_time("1.5m"), read_time("2h")
     (90.0, 90.0, 7200.0)
     """
-    return _read_amount(text, {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}, "--task-timeout", "90, 30m or 2h")
+    units = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
+    return _read_amount(text, units, "--task-timeout", "90, 30m or 2h", most=1e9)
 
 
 def read_size(text: str | None) -> int | None:
@@ -178,14 +186,18 @@ def read_size(text: str | None) -> int | None:
     (500000000, True, True)
     """
     units = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
-    amount = _read_amount(text, units, "--memory-limit", "500MB or 4GB")
+    amount = _read_amount(text, units, "--memory-limit", "500MB or 4GB", most=1e18)
     return None if amount is None else int(amount)
 
 
-def _read_amount(text: str | None, units: dict[str, int], option: str, example: str) -> float | None:
+def _read_amount(text: str | None, units: dict[str, int], option: str, example: str, most: float) -> float | None:
+    """Return a number times its unit; systems do not take amounts without end."""
     if text is None:
         return None
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
     if found is None or found[2].lower() not in units or float(found[1]) == 0:
         raise UsageError(f"{option}: expected something like {example}; found {quoted(text)}")
-    return float(found[1]) * units[found[2].lower()]
+    amount = float(found[1]) * units[found[2].lower()]
+    if amount > most:
+        raise UsageError(f"{option}: expected at most {most:g} in all; found {quoted(text)}")
+    return amount

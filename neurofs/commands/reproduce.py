@@ -7,15 +7,15 @@ from typing import Any
 import click
 
 from neurofs.commands.help import Command
-from neurofs.commands.options import jobs_option, out_option
+from neurofs.commands.options import jobs_option, out_option, seed_option
 from neurofs.commands.output import current_output
 
 
 @click.command("reproduce", cls=Command)
 @click.argument("name", required=False)
 @click.option("--list", "show_list", is_flag=True, help="Name the experiments, their sources and their time.")
-@click.option("--repetitions", type=click.IntRange(min=1), help="Repetitions; as published by default.")
-@click.option("--seed", default=0, help="Seed of all draws.")
+@click.option("--repetitions", type=click.IntRange(1, 10**6), help="Repetitions; as published by default.")
+@seed_option
 @out_option("Also write the table to this CSV file; for all, the folder of the report, reports/reproduce by default.")
 @click.option("--figure", type=click.Path(path_type=Path), help="Where its figure goes; NAME.png by default.")
 @jobs_option

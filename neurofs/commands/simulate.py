@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from neurofs.commands.help import Command
+from neurofs.commands.options import seed_option
 from neurofs.commands.output import current_output
 
 
@@ -19,7 +20,7 @@ from neurofs.commands.output import current_output
 @click.option("--noise", is_flag=True, help="Make the spikes independent of the movement.")
 @click.option("--calcium", is_flag=True, help="Write dF/F at 30 frames per second in place of spikes.")
 @click.option("--days", type=click.IntRange(1, 100), default=1, help="Days of one array whose electrodes move.")
-@click.option("--seed", default=0, help="The same seed gives the same file.")
+@seed_option
 @click.option("--plan", is_flag=True, help="Say how well such sessions are decoded, and what more data would give.")
 @click.option("--by", default="trials", help="For --plan: trials or channels, of which parts are used.")
 @click.option("--n-sessions", type=click.IntRange(3, 1000), default=5, help="For --plan: sessions to simulate.")

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from neurofs.commands.help import Command
-from neurofs.commands.options import out_option, read_list
+from neurofs.commands.options import out_option, read_list, seed_option
 from neurofs.commands.output import current_output
 
 MEASURES = ["corrcoef", "infogain", "sks", "rrelieff", "rgs"]
@@ -28,7 +28,7 @@ MEASURES = ["corrcoef", "infogain", "sks", "rrelieff", "rgs"]
 )
 @click.option("--top", type=click.IntRange(min=1), default=20, help="Features to print.")
 @out_option("Write the whole ranking here, as CSV.")
-@click.option("--seed", default=0, help="Seed of all draws.")
+@seed_option
 def transfer_command(
     train: tuple[Path, ...], new: Path, quality: str, top: int, out: Path | None, seed: int, **given: Any
 ) -> None:

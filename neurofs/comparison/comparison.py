@@ -35,7 +35,7 @@ from neurofs.comparison.summary import SCHEMA, Summary
 from neurofs.ground.config import RunOptions, given_options, make_options, read_toml, render_toml
 from neurofs.ground.csv_tables import read_csv, render_csv
 from neurofs.ground.errors import MAX_MESSAGE, InputError, printable
-from neurofs.ground.files import make_folder, write_atomically
+from neurofs.ground.files import make_folder, read_file, write_atomically
 from neurofs.ground.netcdf import read_netcdf, to_netcdf
 from neurofs.ground.showing import render_facts
 
@@ -217,7 +217,7 @@ def read(folder: str | Path) -> Comparison:
         scores = read_csv(folder / "scores.csv", SCORE_COLUMNS)
         pairs = read_csv(folder / "pairs.csv", PAIR_COLUMNS) if summary.dependency else None
         names = ("weights", "predictions", "session")
-        tables = {name: read_netcdf((folder / f"{name}.nc").read_bytes()) for name in names}
+        tables = {name: read_netcdf(read_file(folder / f"{name}.nc")) for name in names}
     except (OSError, ValueError, KeyError) as error:
         raise InputError(folder, "the files of a run", error, "Run it again.") from None
     config = make_options(RunOptions, read_toml(folder / "run.toml", "the settings of a run"), "run.toml")

@@ -23,7 +23,7 @@ from neurofs.comparison.problem import Problem
 from neurofs.comparison.session import find_tuning
 from neurofs.ground.csv_tables import read_csv, render_csv
 from neurofs.ground.errors import InputError, UsageError, printable
-from neurofs.ground.files import make_folder, write_atomically
+from neurofs.ground.files import make_folder, read_file, write_atomically
 from neurofs.ground.netcdf import read_netcdf, to_netcdf
 from neurofs.ground.showing import render_facts
 from neurofs.recordings.recording import Recording
@@ -105,7 +105,7 @@ def read_encoding(folder: str | Path) -> Encoding:
     """Read the folder of an encoding back."""
     folder = Path(folder)
     try:
-        return Encoding(read_csv(folder / "encoding.csv", COLUMNS), read_netcdf((folder / "tuning.nc").read_bytes()))
+        return Encoding(read_csv(folder / "encoding.csv", COLUMNS), read_netcdf(read_file(folder / "tuning.nc")))
     except (OSError, ValueError) as error:
         raise InputError(folder, "the folder of an encoding", error, "Run it again: neurofs encode.") from None
 

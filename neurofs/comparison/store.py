@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from neurofs.ground.files import make_folder, write_atomically
+from neurofs.ground.files import make_folder, read_file, write_atomically
 
 HEAD = "head"
 CHECKSUM = 64  # characters of SHA-256
@@ -58,7 +58,7 @@ class TaskStore:
     def read(self, task_id: str, key: str) -> TaskResult | None:
         """Return the result of a task, or None if there is none computed from the same things."""
         try:
-            content = (self.folder / f"{task_id}.npz").read_bytes()
+            content = read_file(self.folder / f"{task_id}.npz")
         except OSError:
             return None
         if not _is_sealed(content):

@@ -21,7 +21,7 @@ from neurofs.comparison.wording import SCORE_NAMES, format_number, format_p
 from neurofs.ground.config import TensorOptions, VaryOptions, make_options
 from neurofs.ground.csv_tables import render_csv
 from neurofs.ground.errors import InputError, printable
-from neurofs.ground.files import make_folder, write_atomically
+from neurofs.ground.files import make_folder, read_file, write_atomically
 from neurofs.ground.netcdf import read_netcdf, to_netcdf
 from neurofs.ground.showing import render_facts
 from neurofs.recordings.readers import load
@@ -93,7 +93,7 @@ class TimeCourse:
 def read_time_course(folder: str | Path) -> TimeCourse:
     """Read the folder of a time course back."""
     try:
-        return TimeCourse(read_netcdf((Path(folder) / "time_course.nc").read_bytes()))
+        return TimeCourse(read_netcdf(read_file(Path(folder) / "time_course.nc")))
     except (OSError, ValueError) as error:
         raise InputError(folder, "a finished time course", error, "Run it again: neurofs vary --by time.") from None
 

@@ -49,7 +49,7 @@ from neurofs.comparison.variation_words import tell
 from neurofs.ground.config import RunOptions, given_options, make_options, read_toml, render_toml
 from neurofs.ground.csv_tables import read_csv, render_csv
 from neurofs.ground.errors import InputError
-from neurofs.ground.files import make_folder, write_atomically
+from neurofs.ground.files import make_folder, read_file, write_atomically
 from neurofs.ground.showing import render_facts
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def read_variation(folder: str | Path) -> Variation:
     """Read the folder of a variation back: ``read_variation(v.save(folder)) == v``."""
     folder = Path(folder)
     try:
-        found = Findings.model_validate_json((folder / "variation.json").read_bytes())
+        found = Findings.model_validate_json(read_file(folder / "variation.json"))
         table = read_csv(folder / "variation.csv", TABLE_COLUMNS)
         folds = read_csv(folder / "folds.csv", FOLD_COLUMNS)
     except ValidationError as error:

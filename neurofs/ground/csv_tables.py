@@ -13,6 +13,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from neurofs.ground.files import read_file
+
 FORMULA = (*"=+-@\t\r\n", *map(chr, (0xFF0B, 0xFF0D, 0xFF1D, 0xFF20)), "'")
 """How a formula may begin; some programs take the wide forms of these signs for the same."""
 
@@ -59,6 +61,6 @@ def join_csv(tables: Iterable[tuple[str, str]], column: str) -> str:
 def read_csv(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:
     """Read a table that `render_csv` wrote, whose columns have the given types."""
     with np.errstate(invalid="ignore"):  # 1e300 as a whole number is refused, and needs no warning of NumPy besides
-        table = pd.read_csv(path, dtype=dict(columns), keep_default_na=False, na_values=[""])
+        table = pd.read_csv(io.BytesIO(read_file(path)), dtype=dict(columns), keep_default_na=False, na_values=[""])
     texts = {name: table[name].str.removeprefix("'") for name, kind in columns.items() if kind == "str"}
     return table.assign(**texts)

@@ -1,5 +1,6 @@
 """Files: written whole or not at all, folders made, half-written parts removed, contents hashed; addresses."""
 
+import errno
 import glob
 import hashlib
 import os
@@ -115,9 +116,21 @@ def _walk_folders(folder: Path) -> Iterator[str]:
         yield "" if place == str(folder) else os.path.relpath(place, folder)
 
 
+def check_file(path: Path) -> Path:
+    """Return the path of a file, or of none; a pipe or a device, at which one waits without end, is an `OSError`."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise OSError(errno.EINVAL, "a pipe or a device", str(path))
+    return path
+
+
+def read_file(path: Path) -> bytes:
+    """Return the content of a file; raise `OSError` of what cannot be read (`check_file`)."""
+    return check_file(path).read_bytes()
+
+
 def hash_file(path: Path) -> str:
     """Return the SHA-256 of the content of a file."""
-    with path.open("rb") as stream:
+    with check_file(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 

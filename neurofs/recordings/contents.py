@@ -136,8 +136,7 @@ def _describe_dataset(name: str, item: Any, matlab: str) -> Variable:
     shape = tuple(int(n) for n in item.shape or ())
     shape, kind = (shape[::-1] if matlab else shape), matlab or _name_kind(item.dtype)
     chunk = int(np.prod(item.chunks or (1,))) * item.dtype.itemsize
-    elsewhere = item.is_virtual or bool(item.external)
-    if item.dtype.kind not in "biuf" or matlab == "char" or 0 in shape or elsewhere or chunk > LARGEST_CHUNK:
+    if item.dtype.kind not in "biuf" or matlab == "char" or 0 in shape or chunk > LARGEST_CHUNK:
         return Variable(name, kind, shape)
     n_rows = max(1, SAMPLE // max(1, int(np.prod(item.shape[1:])))) if item.shape else 1
     return _describe_numbers(name, kind, shape, item[:n_rows] if item.shape else item[()])

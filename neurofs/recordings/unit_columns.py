@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 from neurofs.ground.errors import InputError, UsageError, printable, quoted
-from neurofs.recordings.readers.h5files import as_text
+from neurofs.recordings.readers.h5files import as_text, get_child
 from neurofs.recordings.readers.nwb import name_units
 from neurofs.recordings.writers import add_column, write_whole
 
@@ -42,7 +42,7 @@ def copy_with_columns(
 def _add_columns(
     file: h5py.File, name: str, names: Sequence[str], columns: Mapping[str, tuple[np.ndarray, str]]
 ) -> None:
-    units = file.get("units")
+    units = get_child(file, "units")
     if not isinstance(units, h5py.Group):
         raise InputError(name, "a table of units", "none", "Only files of spikes have one.")
     own = name_units(units)

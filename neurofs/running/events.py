@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from neurofs.ground.errors import InputError
+from neurofs.ground.files import check_file
 
 
 class EventLog:
@@ -37,7 +38,7 @@ class EventLog:
 def append_line(path: Path, text: str) -> None:
     """Append a line to a file in one write; an error names the file."""
     try:
-        with path.open("ab", buffering=0) as file:
+        with check_file(path).open("ab", buffering=0) as file:
             file.write((text + "\n").encode("utf-8"))
     except OSError as error:
         raise InputError(path, "a file that can be written", error.strerror, "Check space and rights.") from None
@@ -45,7 +46,7 @@ def append_line(path: Path, text: str) -> None:
 
 def read_events(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the events of a file, without torn lines."""
-    with path.open(encoding="utf-8", errors="replace") as file:
+    with check_file(path).open(encoding="utf-8", errors="replace") as file:
         for line in file:
             try:
                 event = json.loads(line)

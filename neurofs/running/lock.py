@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from neurofs.ground.errors import InputError, NeurofsError, printable
+from neurofs.ground.files import read_file
 from neurofs.ground.system import find_start
 
 LOCK = ".lock"
@@ -86,7 +87,7 @@ def _create(lock: Path, content: str) -> bool:
 def _read_owner(lock: Path) -> dict[str, Any] | None:
     """Return what a lock says of its owner; None if it is gone, or not one of ours."""
     try:
-        owner = json.loads(lock.read_text(encoding="utf-8"))
+        owner = json.loads(read_file(lock))
     except (FileNotFoundError, PermissionError, ValueError, RecursionError):
         return None
     kinds = {"host": str, "pid": int, "started": float | int | None, "since": str}

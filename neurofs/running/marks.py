@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from neurofs.ground.files import hash_file, write_atomically
+from neurofs.ground.files import hash_file, read_file, write_atomically
 
 MARK = "finished.json"
 TABLES = ("scores.csv", "weights.nc", "predictions.nc", "session.nc")
@@ -40,7 +40,7 @@ def remove_mark(folder: Path) -> None:
 def read_mark(folder: Path) -> Mark | None:
     """Return the mark of a folder, or None if there is none that can be read."""
     try:
-        return Mark.model_validate_json((folder / MARK).read_bytes())
+        return Mark.model_validate_json(read_file(folder / MARK))
     except (OSError, ValidationError):
         return None
 

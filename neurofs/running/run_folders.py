@@ -9,7 +9,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from neurofs.comparison.comparison import Comparison, read
 from neurofs.ground.errors import InputError, NeurofsError
-from neurofs.ground.files import make_folder, write_atomically
+from neurofs.ground.files import make_folder, read_file, write_atomically
 from neurofs.report.index import Claim, IndexEntry
 from neurofs.report.page import render, render_index, save_figures
 from neurofs.running.events import read_events
@@ -133,6 +133,6 @@ class _StoredVariation(BaseModel):
 def _read_list(path: Path, kind: type[BaseModel]) -> list[Claim]:
     """Return what a batch left beside its index; nothing if there is nothing that can be read."""
     try:
-        return [dict(one) for one in TypeAdapter(list[kind]).validate_json(path.read_bytes())]  # type: ignore[valid-type]
+        return [dict(one) for one in TypeAdapter(list[kind]).validate_json(read_file(path))]  # type: ignore[valid-type]
     except (OSError, ValidationError):
         return []

@@ -16,11 +16,30 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import pandas as pd
 import trap_files as files
-from writers import npy_header, write_mat73, write_raw_npz, write_text
+from writers import npy_header, write_raw_npz, write_text
+
+from .odd_hdf5 import (
+    Change,
+    count_elsewhere,
+    dimension_list,
+    equal_times,
+    infinite_rate,
+    ladder,
+    link_group,
+    link_through,
+    name_table,
+    nest,
+    put,
+    rings,
+    sparse_claim,
+    virtual,
+    wide,
+    within,
+)
+from .seeds import SEEDS
 
 Row = tuple[str, Callable[[Path], list[Any]], str | None]
 
@@ -57,129 +76,19 @@ def alone(*arguments: Any) -> Callable[[Path], list[Any]]:
 # HDF5
 
 
-def nwb(change: Callable[[h5py.File], Any]) -> Callable[[Path], list[Any]]:
+def nwb(change: Change) -> Callable[[Path], list[Any]]:
     return inspect(
         files.nwb(trials=files.TRIALS, channels=pd.DataFrame({"name": list("abcd"), "electrode": 0}), change=change)
     )
 
 
-def h5(change: Callable[[h5py.File], Any]) -> Callable[[Path], list[Any]]:
+def h5(change: Change) -> Callable[[Path], list[Any]]:
     def make(folder: Path) -> Path:
         path = files.h5()(folder)
-        with h5py.File(path, "r+") as file:
-            change(file)
+        within(change)(path)
         return path
 
     return inspect(make)
-
-
-def put(name: str, value: Any) -> Callable[[h5py.File], Any]:
-    def change(file: h5py.File) -> None:
-        attributes = dict(file[name].attrs) if name in file else {}
-        if name in file:
-            del file[name]
-        file[name] = value
-        for key, attribute in attributes.items():
-            file[name].attrs[key] = attribute
-
-    return change
-
-
-def link_through(file: h5py.File) -> None:
-    del file["units"]
-    file["x"] = h5py.ExternalLink("other/bait.nwb", "/")
-    file["units"] = h5py.SoftLink("/x/units")
-
-
-def link_group(name: str, target: str) -> Callable[[h5py.File], Any]:
-    def change(file: h5py.File) -> None:
-        if name in file:
-            del file[name]
-        file[name] = h5py.ExternalLink("other/bait.nwb", target)
-
-    return change
-
-
-def rings(file: h5py.File) -> None:
-    """Groups that hold themselves and each other: the number of paths has no end."""
-    groups = [file.require_group(f"processing/behavior/g{i}") for i in range(12)]
-    for group in groups:
-        for i, other in enumerate(groups):
-            group[f"to{i}"] = other
-
-
-def ladder(file: h5py.File) -> None:
-    """Each group has the next one twice: 2^60 paths."""
-    group = file.require_group("processing/ladder")
-    for _ in range(60):
-        following = group.create_group("a")
-        group["b"] = following
-        group = following
-
-
-def nest(n: int, top: str = "processing") -> Callable[[h5py.File], Any]:
-    def change(file: h5py.File) -> None:
-        group = file.require_group(top)
-        for _ in range(n):
-            group = group.create_group("g")
-
-    return change
-
-
-def equal_times(file: h5py.File) -> None:
-    _without_times(file)["timestamps"] = np.zeros(files.N)
-
-
-def infinite_rate(value: float) -> Callable[[h5py.File], Any]:
-    def change(file: h5py.File) -> None:
-        group = _without_times(file)
-        group["starting_time"] = 0.0
-        group["starting_time"].attrs["rate"] = value
-
-    return change
-
-
-def _without_times(file: h5py.File) -> h5py.Group:
-    """Return the series of the file, from which its times are removed."""
-    group = file[_find(file, "hand_velocity/data")[0]].parent
-    for name in ("timestamps", "starting_time"):
-        if name in group:
-            del group[name]
-    return group
-
-
-def _find(file: h5py.File, end: str) -> list[str]:
-    names: list[str] = []
-    file.visit(names.append)
-    return [name for name in names if name.endswith(end)]
-
-
-def wide(file: h5py.File) -> None:
-    name = _find(file, "hand_velocity/data")[0]
-    put(name, np.zeros((file[name].shape[0], 20_000), dtype=np.float32)[:, :1].repeat(20_000, 1).astype("i1"))(file)
-
-
-def sparse_claim(folder: Path) -> Path:
-    """A sparse array of 3 GB in a file of a few kilobytes."""
-    path = write_mat73(folder / "session.mat", velocity=files.VELOCITY)
-    with h5py.File(path, "r+") as file:
-        group = file.create_group("counts")
-        group.attrs["MATLAB_sparse"] = np.uint64(400_000_000)
-        group.attrs["MATLAB_class"] = np.bytes_("double")
-        group.create_dataset("jc", data=np.array([0, 1], dtype=np.uint64))
-        group.create_dataset("ir", data=np.array([5], dtype=np.uint64))
-        group.create_dataset("data", data=np.array([1.0]))
-    return path
-
-
-def dimension_list(folder: Path) -> Path:
-    """More dimensions than axes, at which HDF5's library frees what it does not own."""
-    from .seeds import SEEDS
-
-    path = SEEDS["netcdf"](folder)
-    with h5py.File(path, "r+") as file:
-        put("counts", np.zeros(4, dtype=np.int64))(file)
-    return path
 
 
 # NumPy
@@ -262,12 +171,36 @@ def locked(content: str) -> Callable[[Path], list[Any]]:
     return make
 
 
+def piped(name: str) -> Callable[[Path], list[Any]]:
+    """Return what lays a run folder of which a file is a pipe, and asks for its report."""
+
+    def make(folder: Path) -> list[Any]:
+        from .kinds import copy_run
+
+        run = copy_run(folder / "run")
+        (run / name).unlink()
+        os.mkfifo(run / name)
+        return ["report", run, "-q"]
+
+    return make
+
+
 def go_round(folder: Path) -> Path:
     """Links of a folder to itself: 2^40 paths."""
     folder.mkdir(exist_ok=True)
     for name in ("a", "b"):
         (folder / name).symlink_to(".", target_is_directory=True)
     return files.npz()(folder).parent
+
+
+def batch(*options: Any) -> Callable[[Path], list[Any]]:
+    """Return what asks for the plan of a batch."""
+
+    def make(folder: Path) -> list[Any]:
+        path = write_text(folder / "batch.toml", f'[[session]]\nfile = "{files.npz()(folder)}"\ntarget = "velocity"\n')
+        return ["batch", path, "--dry-run", "--out", folder / "out", *options]
+
+    return make
 
 
 def batch_round(folder: Path) -> list[Any]:
@@ -280,8 +213,6 @@ def laid(seed: str, change: Callable[[Path], Any]) -> Callable[[Path], list[Any]
     """Return what inspects a sound session after a change of its folder."""
 
     def make(folder: Path) -> list[Any]:
-        from .seeds import SEEDS
-
         path = SEEDS[seed](folder)
         change(path)
         return ["inspect", path]
@@ -352,6 +283,12 @@ ROWS: list[Row] = [
     ("processing in another file", nwb(link_group("processing", "/processing")), None),
     ("trials in another file", nwb(link_group("intervals", "/intervals")), None),
     ("plain HDF5: another file", h5(link_group("more", "/units")), "refused"),
+    *((f"virtual: {name}", nwb(virtual(name)), wanted) for name, wanted in (
+        ("units/spike_times", "refused"), ("units/spike_times_index", "refused"), ("units/unit_name", None),
+        ("intervals/trials/start_time", "refused"), ("intervals/trials/direction", None))),
+    ("plain HDF5: virtual", h5(virtual("counts")), "refused"),
+    ("counts in another file", nwb(count_elsewhere), "refused"),
+    ("a table named where a reference belongs", laid("nwb-calcium", within(name_table)), "sane"),
     # 6: small files that ask for much
     ("groups in rings", nwb(rings), None),
     ("a ladder of groups", nwb(ladder), None),
@@ -419,6 +356,12 @@ ROWS: list[Row] = [
         ("--counts-bin-width", "1e300"), ("--counts-bin-width", "nan"))),
     *((f"simulate {flag} {value}", alone("simulate", "FOLDER/day.npz", flag, value), "refused") for flag, value in (
         ("--seed", -1), ("--drift", "nan"), ("--drift", "inf"), ("--n-trials", 0), ("--n-trials", 10**12))),
+    ("reproduce --seed -1", alone("reproduce", "peaking", "--repetitions", 1, "--seed", -1), "refused"),
+    ("batch --task-timeout", batch("--task-timeout", "9" * 30), "refused"),
+    ("batch --memory-limit", batch("--memory-limit", "9" * 30 + "GB"), "refused"),
+    ("batch, for an hour", batch("--task-timeout", "1h", "--memory-limit", "1GB"), "sane"),
+    *((f"a run with a pipe for {name}", piped(name), None) for name in (
+        "channels.csv", "weights.nc", "finished.json", "summary.json", "scores.csv")),
     *((f"a session file: {text[:32]}", toml(text), "refused") for text in (
         'file = "/dev/zero"', 'file = "session.toml"', 'file = "."', 'file = "a\\u0000b"', 'file = ["a"]',
         'file = "session.npz"\nbehavior_file = "/dev/zero"', 'file = "session.npz"\nbehavior_file = "session.toml"')),
@@ -443,4 +386,6 @@ ROWS: list[Row] = [
     ("a bad file with an escape in its name", inspect(called("se\x1b[31mssion.npz", cut)), "refused"),
     ("a file name of two lines", inspect(called("se\nssion.npz", cut)), "refused"),
     ("a slash in a name", inspect(files.npz(**{"a/b": np.zeros(3)})), None),
+    # what mutators begin with is sound, or they would find nothing
+    *((f"sound: {name}", inspect(make), "sane") for name, make in SEEDS.items()),
 ]  # fmt: skip

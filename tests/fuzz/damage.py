@@ -28,28 +28,30 @@ def kill_batches(n: int, seed: int) -> int:
         path = write_batch(Path(place), MINI)
         began = time.monotonic()
         expected = _finish(path, Path(place) / "sound")
-        seconds, n_failed = time.monotonic() - began, 0
+        seconds, n_failed, n_late = time.monotonic() - began, 0, 0
         for number in range(n):
             rng, victim = np.random.default_rng([seed, number]), VICTIMS[number % len(VICTIMS)]
             out = Path(place) / "out"
             shutil.rmtree(out, ignore_errors=True)
-            failure = _kill_once(path, out, victim, float(rng.uniform(0.1, 1.0) * seconds), expected)
-            n_failed += bool(failure)
+            failure, is_late = _kill_once(path, out, victim, float(rng.uniform(0.1, 1.0) * seconds), expected)
+            n_failed, n_late = n_failed + bool(failure), n_late + is_late
             if failure:
                 print(f"FAILED kill {number}, {victim}: {failure}", flush=True)
-    print(f"{n_failed} of {n} kills failed")
+    print(f"{n_failed} of {n} kills failed; {n_late} came when the batch was done, or had not begun")
     return n_failed
 
 
-def _kill_once(path: Path, out: Path, victim: str, moment: float, expected: dict[str, str]) -> str:
+def _kill_once(path: Path, out: Path, victim: str, moment: float, expected: dict[str, str]) -> tuple[str, bool]:
+    """Return what is wrong after a kill, and whether it met nobody at work."""
     with _cluster(victim, out.parent / "dask") as (options, processes):
         process = start("batch", path, "--out", out, *options)
         time.sleep(moment)
-        dead = _kill(process, victim, processes)
+        is_late = process.poll() is not None or not out.exists()
+        is_late |= _kill(process, victim, processes) is None
         words = process.communicate(timeout=900)[1]
     if victim in ("child", "worker") and process.returncode != 0:
-        return f"{victim} {dead} was killed: exit code {process.returncode}: {words[-300:]}"
-    return _compare(path, out, expected)
+        return f"{victim} was killed: exit code {process.returncode}: {words[-300:]}", is_late
+    return _compare(path, out, expected), is_late
 
 
 def _resume(path: Path, out: Path, expected: dict[str, str]) -> str:
@@ -91,16 +93,15 @@ def _cluster(victim: str, folder: Path) -> Iterator[tuple[list, list]]:
         yield ["--scheduler", address], processes
 
 
-def _kill(process, victim: str, processes: list) -> int:
-    """End the victim at once; a batch that is done by then is no harm."""
+def _kill(process, victim: str, processes: list) -> int | None:
+    """End the victim at once, and return its number; None if there is none, since the batch is done by then."""
     if victim == "child":
         with contextlib.suppress(psutil.NoSuchProcess):
-            children = psutil.Process(process.pid).children(recursive=True)
-            for child in children[-1:]:
+            for child in psutil.Process(process.pid).children(recursive=True)[-1:]:
                 child.kill()
-        return process.pid
-    dead = {"coordinator": process, "worker": processes[-1:], "scheduler": processes[:1]}[victim]
-    dead = dead[0] if isinstance(dead, list) else dead
+                return child.pid
+        return None
+    dead = {"coordinator": [process], "worker": processes[-1:], "scheduler": processes[:1]}[victim][0]
     with contextlib.suppress(ProcessLookupError):
         os.kill(dead.pid, signal.SIGKILL)
     return dead.pid

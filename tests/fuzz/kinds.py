@@ -76,7 +76,7 @@ def try_toml(folder: Path, rng: Rng) -> tuple[str, Verdict]:
 
 def try_run(folder: Path, rng: Rng) -> tuple[str, Verdict]:
     """Rebuild the report of a run folder in which a file was changed."""
-    run = _copy(_make_run(), folder / "run")
+    run = copy_run(folder / "run")
     file = pick(rng, [path for path in list_files(run) if path.name != "report.html"])
     _spoil_file(file, rng)
     return file.name, try_command(["report", run, "-q"], count_bytes(run), lay_bait(folder))
@@ -104,7 +104,7 @@ def try_variation(folder: Path, rng: Rng) -> tuple[str, Verdict]:
 
 def try_compare(folder: Path, rng: Rng) -> tuple[str, Verdict]:
     """Compare a run with itself after a file was changed."""
-    sound, run = _make_run(), _copy(_make_run(), folder / "run")
+    sound, run = _make_run(), copy_run(folder / "run")
     file = pick(rng, [path for path in list_files(run) if path.name != "report.html"])
     _spoil_file(file, rng)
     command = ["compare", sound, run, "--out", folder / "page", "-q"]
@@ -162,6 +162,11 @@ def _make(name: str, command: list[str]) -> Path:
     verdict = try_command([*command, SEEDS["npz"](folder), "--out", folder / name])
     assert verdict.kind == "sane", verdict.words
     return folder / name
+
+
+def copy_run(place: Path) -> Path:
+    """Lay a finished run into a folder."""
+    return _copy(_make_run(), place)
 
 
 def _copy(made: Path, place: Path) -> Path:

@@ -167,13 +167,16 @@ def _all_csv(folder: Path) -> Path:
     return folder / "m_counts.csv"
 
 
+STARTS = files.STARTS + 0.05
+"""Not whole: it would not be known whether whole ones are seconds or bins, and every file with them is refused."""
+
 EVENTS = ["time,channel", *(f"{t:.6f},{i % 4}" for i, t in enumerate(np.sort(np.concatenate(files.SPIKES))))]
 
 MAKERS: dict[str, Make] = {
     "nwb": files.nwb(trials=files.TRIALS, channels=CHANNELS),
     "nwb-plain": files.nwb(),
     "npz": files.npz(),
-    "npz-trials": files.npz(trial_start=files.STARTS, trial_stop=files.STARTS + 1.8, direction=np.arange(32) % 4),
+    "npz-trials": files.npz(trial_start=STARTS, trial_stop=STARTS + 1.8, direction=np.arange(32) % 4),
     "npz-times": files.times(),
     "npz-rates": files.npz(**files.RATES, counts=None, velocity=None, bin_width=None),
     "mat": _mat(counts=files.COUNTS, velocity=files.VELOCITY, bin_width=0.05, startBins=np.arange(0, 1300, 100) + 1),
@@ -186,7 +189,7 @@ MAKERS: dict[str, Make] = {
     "mat73-cells": _mat73(spikes=files.SPIKES, velocity=files.VELOCITY, behavior_time=files.BINS),
     "mat73-structs": _mat73(trial_data=TRIAL),
     "h5": files.h5(unit="count"),
-    "h5-trials": files.h5(trials__start=files.STARTS, trials__stop=files.STARTS + 1.8),
+    "h5-trials": files.h5(trials__start=STARTS, trials__stop=STARTS + 1.8),
     "netcdf": _netcdf,
     "csv": _all_csv,
     "csv-events": files.events(EVENTS),

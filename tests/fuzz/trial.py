@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import os
 import resource
 import select
@@ -58,6 +59,9 @@ def try_command(
         if pid == 0:
             _run([str(argument) for argument in arguments], out.fileno(), err.fileno(), prepare)
         hangs = not _await_end(pid)
+        if hangs:
+            os.kill(pid, signal.SIGABRT)  # it then says where it stands
+            time.sleep(1.0)
         status, usage = _bury(pid)
         said, words = (_read(file) for file in (out, err))
         opened = watch.opened()
@@ -99,6 +103,7 @@ def _run(arguments: list[str], out: int, err: int, prepare: Callable[[], object]
         os.setpgid(0, 0)
         os.dup2(out, 1)
         os.dup2(err, 2)
+        faulthandler.enable(2)
         sys.stdout, sys.stderr = os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", closefd=False)
         resource.setrlimit(resource.RLIMIT_CPU, (int(SECONDS) + 5, int(SECONDS) + 5))
         resource.setrlimit(resource.RLIMIT_DATA, (LAST_RESORT, LAST_RESORT))
@@ -156,7 +161,8 @@ class Watch:
     def __enter__(self) -> Watch:
         if self.folder is not None:
             self._fd = self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-            self._libc.inotify_add_watch(self._fd, os.fsencode(self.folder), self.OPENED)
+            if self._libc.inotify_add_watch(self._fd, os.fsencode(self.folder), self.OPENED) < 0:
+                raise OSError(ctypes.get_errno(), f"{self.folder} cannot be watched")
         return self
 
     def __exit__(self, *_: object) -> None:

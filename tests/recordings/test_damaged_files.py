@@ -200,7 +200,7 @@ FILES: list[Row] = [
     ("mat sparse index", bad_sparse, {}, ("a MATLAB file", "indices")),
     ("mat 7.3 cut off", cut(mat73(**SOUND), 0.6), {}, ("an HDF5 file", "truncated")),
     ("mat 7.3 cell in itself", circular_cell, {}, ("spikes", "at most 20 levels", "refers to itself")),
-    ("mat 7.3 cell missing", null_cell, {}, ("spikes", "a cell that exists")),
+    ("mat 7.3 cell missing", null_cell, {}, ("spikes", "a reference to an object")),
     # Neo
     ("text as nev", text("session.nev", "hello " * 90), {}, (".nev file that neo can read",)),
     ("nev without spikes", cut(lambda folder: write_nev(folder / "a.nev", [(9, 1, 1)]), 0.75), {}, ("found",)),

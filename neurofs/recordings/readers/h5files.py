@@ -107,17 +107,33 @@ def _take_step(group: h5py.Group, name: str, n_followed: int) -> Any:
 def _open(group: h5py.Group, name: str) -> tuple[Any, str]:
     """Return the object of a hard link, or None and what the library says."""
     try:
-        return group[name], ""
+        return _keep_inside(group[name]), ""
     except (KeyError, OSError, RuntimeError) as error:
         return None, _first_line(error)
 
 
-def check_size(dataset: h5py.Dataset, budget: Budget | None = None) -> None:
-    """Refuse a data set that is stored elsewhere, or that the budget (one of its own by default) refuses."""
-    where = where_in(dataset)
-    if dataset.is_virtual or dataset.external:
+def _keep_inside(item: Any) -> Any:
+    """Return an object, unless it is stored elsewhere: to ask for the shape of such data may open another file."""
+    if isinstance(item, h5py.Dataset) and (item.is_virtual or item.external):
         remedy = "Data in other files is not read; copy it into this one."
-        raise InputError(where, "data stored in this file", "virtual or external storage", remedy)
+        raise LeavesFile(where_in(item), "data stored in this file", "virtual or external storage", remedy)
+    return item
+
+
+def follow(file: h5py.File, reference: Any, where: str) -> Any:
+    """Return the object of a reference, which leads to a place in this file; a name, which may leave it, is refused."""
+    found: object = f"{type(reference).__name__}"
+    if isinstance(reference, h5py.Reference):
+        try:
+            return _keep_inside(file[reference])
+        except (ValueError, KeyError, RuntimeError, OSError) as error:
+            found = _first_line(error)
+    raise InputError(where, "a reference to an object", found, "The file is damaged; fetch it again.")
+
+
+def check_size(dataset: h5py.Dataset, budget: Budget | None = None) -> None:
+    """Refuse a data set that the budget (that of the file by default) refuses."""
+    where = where_in(dataset)
     declared = (dataset.size or 0) * dataset.dtype.itemsize
     (budget or find_budget()).take(where, declared, dataset.id.get_storage_size())
 

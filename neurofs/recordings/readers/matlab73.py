@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse
 
 from neurofs.ground.errors import InputError
-from neurofs.recordings.readers.h5files import as_text, check_size, get_child, open_h5, read_array, read_content
+from neurofs.recordings.readers.h5files import as_text, check_size, follow, get_child, open_h5, read_array, read_content
 from neurofs.recordings.readers.hdf5 import find_objects
 from neurofs.recordings.readers.sizes import find_budget
 from neurofs.recordings.readers.variables import LeftOut, join_rows, split_words
@@ -91,7 +91,7 @@ class _Reader:
         check_size(item, self.budget)
         if not _holds_references(item):
             raise InputError(name, "references to cells", f"{item.dtype} data", "Get a sound copy.")
-        return [self.read(self._follow(ref, name), name, depth + 1) for ref in np.ravel(item[()])]
+        return [self.read(follow(self.file, ref, name), name, depth + 1) for ref in np.ravel(item[()])]
 
     @staticmethod
     def _in_rows(cells: list[Any], shape: tuple[int, ...]) -> list[Any]:
@@ -99,12 +99,6 @@ class _Reader:
         if len(shape) != 2 or min(shape) < 2:
             return cells
         return [cells[i :: shape[1]] for i in range(shape[1])]
-
-    def _follow(self, reference: Any, name: str) -> Any:
-        try:
-            return self.file[reference]
-        except (ValueError, KeyError, RuntimeError, OSError) as error:
-            raise InputError(name, "a cell that exists", error, "Get a sound copy.") from None
 
     def _read_sparse(self, group: h5py.Group, name: str) -> np.ndarray:
         n_rows = int(group.attrs["MATLAB_sparse"])

@@ -153,7 +153,8 @@ def _find_binned(file: h5py.File, options: LoadOptions) -> tuple[str, h5py.Group
             return name, series[require_name(name, series, f"--{key}", "a series of the file")]
     if get_child(file, "units") is not None:
         return None
-    found = [name for name, g in series.items() if COUNTS.search(name) and getattr(g["data"], "ndim", 0) == 2]
+    called = {name: get_child(group, "data") for name, group in series.items() if COUNTS.search(name)}
+    found = [name for name, data in called.items() if getattr(data, "ndim", 0) == 2]
     if len(found) > 1:
         remedy = "Choose with --counts."
         raise InputError("series", "one of counts", f"{quoted(found[0])} and {quoted(found[1])}", remedy)
@@ -167,9 +168,9 @@ def _read_binned(name: str, group: h5py.Group, options: LoadOptions, notes: list
     if is_signal or (options.counts is None and as_text(group.attrs.get("neurodata_type", "")) in SIGNALS):
         times = _read_times(group, len(get_child(group, "data")))
         return read_signal(name, group, times, options, notes)
-    data = read_array(get_child(group, "data"), where_in(group, "data"))
-    unit = as_text(group["data"].attrs.get("unit", ""))
-    values = {name: data, f"{name}_unit": unit, "time": _read_times(group, len(data))}
+    data = get_child(group, "data")
+    numbers, unit = read_array(data, where_in(group, "data")), as_text(data.attrs.get("unit", ""))
+    values = {name: numbers, f"{name}_unit": unit, "time": _read_times(group, len(numbers))}
     given = {"counts": name, "orientation": "time-by-channel", "time": "time"}
     given |= {key: getattr(options, key) for key in ("counts_unit", "counts_bin_width")}
     v = Variables(values, LoadOptions(**given), notes)

@@ -14,7 +14,7 @@ import pandas as pd
 from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError, quoted
 from neurofs.recordings.readers.counts import read_counts
-from neurofs.recordings.readers.h5files import LeavesFile, as_text, children, get_child, read_array, read_text, where_in
+from neurofs.recordings.readers.h5files import as_text, children, follow, get_child, read_array, read_text, where_in
 from neurofs.recordings.readers.nwb_tables import plain_columns
 from neurofs.recordings.readers.signals import ARBITRARY, DFF, settle_signal
 from neurofs.recordings.readers.variables import Variables, find_kept
@@ -119,8 +119,8 @@ def _read_region(group: h5py.Group, name: str, n: int) -> tuple[list[str], pd.Da
     numbered = [str(i) for i in range(n)], pd.DataFrame(index=range(n))
     try:
         region = get_child(group, name)
-        table = group.file[region.attrs["table"]] if region is not None and "table" in region.attrs else None
-    except (LeavesFile, KeyError, ValueError, OSError):
+        table = follow(group.file, region.attrs.get("table"), where_in(region)) if region is not None else None
+    except InputError:
         return numbered
     if region is None or region.shape != (n,) or not isinstance(table, h5py.Group):
         return numbered

@@ -11,6 +11,7 @@ from neurofs.recordings.readers.h5files import (
     as_text,
     check_size,
     children,
+    follow,
     get_child,
     has_child,
     read_array,
@@ -38,7 +39,7 @@ def plain_columns(table: h5py.Group, n_rows: int, skip: set[str]) -> pd.DataFram
 def _read_column(column: h5py.Dataset) -> Any:
     check_size(column)
     if h5py.check_dtype(ref=column.dtype) is not None:
-        return [_name_of(column.file, reference) for reference in column[()]]
+        return [_name_of(column, reference) for reference in column[()]]
     if column.dtype.kind in "biuf":
         return read_array(column)
     if column.dtype.kind == "S" or h5py.check_string_dtype(column.dtype) is not None:
@@ -46,8 +47,9 @@ def _read_column(column: h5py.Dataset) -> Any:
     return None
 
 
-def _name_of(file: h5py.File, reference: Any) -> str:
-    return str(file[reference].name).rsplit("/", 1)[-1] if reference else ""
+def _name_of(column: h5py.Dataset, reference: Any) -> str:
+    """Return the last name of the object that a reference leads to."""
+    return str(follow(column.file, reference, where_in(column)).name).rsplit("/", 1)[-1] if reference else ""
 
 
 def read_trials(file: h5py.File, notes: list[str]) -> pd.DataFrame | None:
