@@ -253,6 +253,8 @@ def decode_time(aligned: Aligned, n_splits: int = 5, seed: int = 0) -> xr.Datase
     largest = agreement.reshape(len(agreement), -1).max(axis=1)
     onset = _find_onset(predicted[windows, windows], targets, slow, diagonal, p_cluster, seed)
     attrs = {"width": aligned.width, "n_trials": n, "score": "accuracy" if aligned.classes else "r2"}
+    if aligned.classes:
+        attrs["chance"] = float(aligned.targets[:, 0].mean(axis=0).max())
     return xr.Dataset(
         {
             "score": (("trained", "time"), score_windows(predicted, targets, aligned.classes)),

@@ -16,8 +16,8 @@ import pandas as pd
 import xarray as xr
 
 import neurofs
-from neurofs.comparison.event_time import LEVEL, align, decode_time
-from neurofs.comparison.wording import SCORE_NAMES, format_number, format_p
+from neurofs.comparison.event_time import LEVEL, align, decode_time, find_clusters
+from neurofs.comparison.wording import SCORE_NAMES, format_number, format_p, format_percent, format_value
 from neurofs.ground.config import TensorOptions, VaryOptions, make_options
 from neurofs.ground.csv_tables import render_csv
 from neurofs.ground.errors import InputError, printable
@@ -142,27 +142,40 @@ def decode_around(
 
 def _tell(course: TimeCourse) -> Iterator[str]:
     about, table = course.data.attrs, course.table
-    event, score = printable(about["event"]), SCORE_NAMES[about["score"]]
-    best = table.loc[table["agreement"].idxmax()]
-    clear = table[table["p_cluster"] <= LEVEL]
-    if clear.empty:
-        yield f"No window around {event} tells {printable(about['target'])} beyond chance (clusters over time, 5 %)."
-    else:
+    event, target, score = printable(about["event"]), printable(about["target"]), SCORE_NAMES[about["score"]]
+    clear = (table["p_cluster"] <= LEVEL).to_numpy()
+    if clear.any():
+        best = table.loc[table["agreement"].idxmax()]
+        p = format_p(float(table.loc[clear, "p_cluster"].max()))
         yield (
-            f"{printable(about['target'])} is decoded beyond chance in windows that end {_span(clear)} s from {event} "
-            f"(p = {format_p(float(clear['p_cluster'].min()))}, clusters over time); most in that which ends at "
-            f"{best['window_end']:g} s: predictions go with the target by r = {format_number(best['agreement'])}, "
-            f"{score} = {format_number(best['score'])}."
+            f"{target} is decoded beyond chance in windows that end {_span(course, clear)} s from {event} (p ≤ {p}, "
+            f"clusters over time); most in that which ends at {format_value(best['window_end'])} s: predictions go "
+            f"with the target by r = {format_number(best['agreement'])}, {score} = {format_number(best['score'])}."
         )
         first, low, high = np.atleast_1d(about["onset"])
-        begin = round(float(low) - about["step"], 9)
-        yield f"It can be told from {first:g} s on; over resampled trials, from between {begin:g} and {high:g} s."
+        begin, end = (format_value(round(float(t), 9)) for t in (low - about["step"], high))
+        yield (
+            f"The first of them ends at {format_value(first)} s; over resampled trials (95 %), information begins "
+            f"between {begin} and {end} s."
+        )
+        serves = course.data["p"].sel(trained=best["window_end"]).values <= LEVEL
+        if serves.any():
+            yield (
+                f"A decoder of the best window also serves windows that end {_span(course, serves)} s from {event} "
+                f"(corrected for all {serves.size**2} pairs of windows)."
+            )
+    else:
+        yield f"No window around {event} tells {target} beyond chance (clusters over time, 5 %)."
+    classes = f", {format_percent(about['chance'])} of them of the most frequent class" if "chance" in about else ""
     yield (
-        f"Ridge on {about['n_trials']} whole trials, in windows of {about['width']:g} s; chance: the targets of other "
-        "trials, shifted by whole trials."
+        f"Ridge in windows of {about['width']:g} s, on {about['n_trials']} whole trials{classes}; chance: the targets "
+        "of other trials, shifted by whole trials."
     )
 
 
-def _span(clear: pd.DataFrame) -> str:
-    low, high = clear["window_end"].min(), clear["window_end"].max()
-    return f"at {low:g}" if low == high else f"between {low:g} and {high:g}"
+def _span(course: TimeCourse, chosen: np.ndarray) -> str:
+    """Return when the chosen windows end, run by run."""
+    ends = course.data["time"].values
+    runs = [(ends[a], ends[b - 1]) for a, b in find_clusters(chosen.astype(float), np.full(len(chosen), 0.5))]
+    told = [f"at {format_value(a)}" if a == b else f"between {format_value(a)} and {format_value(b)}" for a, b in runs]
+    return ", and ".join(told)

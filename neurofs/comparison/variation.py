@@ -1,7 +1,8 @@
 """`Variation`: the same decode over values of one thing, with paired tests, as a value and as a folder.
 
-The score of a case in a fold is the mean over outputs, repeats and draws. Cases are compared fold by fold
-(Nadeau–Bengio, `comparison.places`), p-values are corrected for the number of comparisons of a method (Holm).
+The score of a case in a fold is the mean over outputs, repeats and draws. Of conditions of trials, within which an
+output may hardly vary, it is the R² of all columns of a series together (`join_columns`). Cases are compared fold by
+fold (Nadeau–Bengio, `comparison.places`), p-values are corrected for the number of comparisons of a method (Holm).
 
 For settings that are numbers, the *best* value is the one with the highest mean score, with the range of values that
 cannot be told from it: those whose paired difference from the best is not below 0 (one-sided, 5 %). For amounts of
@@ -40,7 +41,7 @@ from neurofs.comparison.cases import AMOUNTS, Case
 from neurofs.comparison.names import name_method
 from neurofs.comparison.places import Places
 from neurofs.comparison.problem import Problem, Task
-from neurofs.comparison.scores import RANGES
+from neurofs.comparison.scores import RANGES, find_variance
 from neurofs.comparison.stats import compare_paired, correct_holm, estimate, standard_error
 from neurofs.comparison.store import TaskResult
 from neurofs.comparison.summary import Estimate
@@ -131,6 +132,8 @@ class Findings(Part):
     methods: list[str]
     ratio: float = Field(description="Of the variance of means over folds: (1/J + ratio) S².")
     matched: bool = Field(description="Whether cases that are compared were tested on the same samples.")
+    chance: float | None = Field(None, description="Of classes: the share of the most frequent one.")
+    joined: bool = Field(False, description="Whether R² is that of all columns of a series together.")
     best: list[Best] = Field(default_factory=list)
     laws: list[PowerLaw] = Field(default_factory=list)
     sentences: list[str] = Field(default_factory=list)
@@ -238,7 +241,12 @@ def combine(
         for row in result.rows
         if row["chosen"] and row["method"] in methods
     ]
-    folds = pd.DataFrame(rows).reindex(columns=list(FOLD_COLUMNS)).astype(FOLD_COLUMNS)
+    joined = score == "r2" and any(case.group.startswith("→ ") for case in cases) and len(problems[0].outputs) > 1
+    folds = (
+        (join_columns(pd.DataFrame(rows)) if joined else pd.DataFrame(rows))
+        .reindex(columns=list(FOLD_COLUMNS))
+        .astype(FOLD_COLUMNS)
+    )
     ratio = Places.of(max(problems, key=lambda p: sum(len(fold.train) for fold in p.folds))).ratio
     against = {case.label: case.against for case in cases}
     tables = [describe_cases(folds[folds["method"] == method], method, against, ratio, score) for method in methods]
@@ -250,6 +258,8 @@ def combine(
         score=score,
         methods=list(methods),
         ratio=ratio,
+        chance=find_chance(problems[0]) if score == "accuracy" else None,
+        joined=joined,
         matched=all(_is_matched(tests[case.label], tests[case.against]) for case in cases if case.against),
         best=[] if by in AMOUNTS else list(find_best(folds, methods, ratio)),
         laws=list(fit_laws(folds, methods, ratio)) if by in AMOUNTS else [],
@@ -267,7 +277,27 @@ def _is_matched(one: Problem, other: Problem) -> bool:
 def _describe(case: Case, problem: Problem, row: dict[str, Any], score: str) -> dict[str, Any]:
     known = {key: row[key] for key in ("method", "output", "repeat", "fold", "n_train", "n_test")}
     about = {"label": case.label, "value": np.nan if case.value is None else case.value, "group": case.group}
-    return {**about, "draw": case.draw, **known, "score": row[score], "n_channels": problem.samples.n_channels}
+    scores = {"score": row[score]} | ({} if score == "accuracy" else {"mse": row["mse"], "r2": row["r2"]})
+    return {**about, "draw": case.draw, **known, **scores, "n_channels": problem.samples.n_channels}
+
+
+def join_columns(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for all columns of a series, with R² = 1 − Σ MSE / Σ variance.
+
+    >>> rows = pd.DataFrame({"output": ["hand:x", "hand:y"], "fold": 0, "mse": [1.0, 1.0], "r2": [0.75, -9.0]})
+    >>> join_columns(rows).round(3).to_dict("records")
+    [{'output': 'hand', 'fold': 0, 'score': 0.512}]
+    """
+    parts = rows.assign(output=rows["output"].str.rpartition(":")[0], variance=find_variance(rows).fillna(0))
+    parts["output"] = parts["output"].where(parts["output"] != "", rows["output"])
+    keys = [key for key in parts if key not in ("mse", "r2", "score", "variance")]
+    sums = parts.groupby(keys, sort=False, dropna=False)[["mse", "variance"]].sum().reset_index()
+    return sums.assign(score=1 - sums["mse"] / sums["variance"].where(sums["variance"] > 0))[[*keys, "score"]]
+
+
+def find_chance(problem: Problem) -> float:
+    """Return the share of the most frequent class among all samples."""
+    return float(np.bincount(problem.targets.ravel().astype(int)).max() / problem.targets.size)
 
 
 def by_place(folds: pd.DataFrame) -> pd.DataFrame:

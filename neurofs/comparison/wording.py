@@ -18,6 +18,15 @@ def format_number(value: float | None, digits: int = 3) -> str:
     return (f"{value:.2g}" if small else f"{value:,.{digits}f}").replace("-", "−")
 
 
+def format_value(value: float) -> str:
+    """Return a number that somebody chose, such as a time, with as many digits as it has.
+
+    >>> format_value(-0.25), format_value(12.0)
+    ('−0.25', '12')
+    """
+    return f"{value:g}".replace("-", "−")
+
+
 def format_estimate(estimate: Estimate, digits: int = 3, digits_of_ends: int = 2) -> str:
     """Return an estimate with its interval, if it has one.
 
@@ -25,10 +34,13 @@ def format_estimate(estimate: Estimate, digits: int = 3, digits_of_ends: int = 2
     ('0.835 (0.79 to 0.88)', '0.500')
     >>> format_estimate(Estimate(mean=0.012, low=0.00064, high=0.024))
     '0.012 (0.001 to 0.02)'
+    >>> format_estimate(Estimate(mean=-0.00042, low=-0.011, high=0.011))
+    '0.000 (−0.01 to 0.01)'
     """
-    mean = format_number(estimate.mean, digits)
     if estimate.low is None:
-        return mean
+        return format_number(estimate.mean, digits)
+    wide = max(abs(end) for end in (estimate.low, estimate.high) if end is not None) >= 10**-digits
+    mean = format_end(estimate.mean, digits, digits) if wide else format_number(estimate.mean, digits)
     low, high = (format_end(end, digits_of_ends, digits) for end in (estimate.low, estimate.high))
     return f"{mean} ({low} to {high})"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,11 +14,11 @@ from neurofs.comparison.names import name_method
 from neurofs.comparison.summary import Estimate
 from neurofs.comparison.variation import PowerLaw, Variation
 from neurofs.comparison.variation_words import name_unit
-from neurofs.comparison.wording import SCORE_NAMES, format_number
+from neurofs.comparison.wording import SCORE_NAMES, format_number, format_value
 from neurofs.ground.errors import printable
 from neurofs.report.captions import Caption, count_of
 from neurofs.report.page import render_body, render_page, show_picture
-from neurofs.report.palette import MUTED, find_key
+from neurofs.report.palette import MUTED, Key, find_key
 from neurofs.report.pictures import Panel, Picture, Table, shorten
 from neurofs.report.svg import Styles
 
@@ -67,7 +68,7 @@ def tabulate_variation(variation: Variation) -> Table:
     rows = [
         (
             name_method(row.method),
-            row.label,
+            row.label if np.isnan(row.value) else format_value(row.value),
             Estimate(mean=row.mean, low=row.low, high=row.high),
             row.against if not np.isnan(row.difference) else "",
             Estimate(mean=row.difference, low=row.difference_low, high=row.difference_high),
@@ -94,19 +95,28 @@ def draw_variation(variation: Variation) -> Picture:
     else:
         draw, size = partial(_plot_rows, variation=variation), (6.4, 0.9 + 0.26 * table["label"].nunique())
     reading = f"Bars and bands: 95 % intervals of the mean over {'sessions' if found.sessions else 'folds'}. "
-    reading += "Dashed: the power law, to twice as much data." if found.laws else "Gray: as good as knowing the mean."
+    reading += "Dashed: the power law, to twice as much data." if found.laws else ""
+    reading += "Gray: as good as knowing the mean." if found.score == "r2" and not found.laws else ""
+    if table["low"].min() < LOWEST:
+        reading += f" What is below {format_value(LOWEST)} is drawn there."
     caption = Caption(f"{score} by {printable(found.by)}", reading)
-    return Picture("variation", caption, [Panel("", alt, draw, size)], [find_key(m) for m in found.methods])
+    return Picture("variation", caption, [Panel("", alt, draw, size)], [_key(m) for m in found.methods])
+
+
+def _key(method: str) -> Key:
+    """Return how a method is drawn: here its lines are solid, since a dashed one is a law."""
+    key = find_key(method)
+    return replace(key, marker=key.marker or "o", line="-")
 
 
 def _plot_numbers(axes: Any, variation: Variation) -> None:
     """Draw the score against the value, a line with a band per method."""
     found = variation.found
     for method in found.methods:
-        rows, key = _rows_of(variation, method).sort_values("value"), find_key(method)
+        rows, key = _rows_of(variation, method).sort_values("value"), _key(method)
         x, low, high = (rows[name].to_numpy() for name in ("value", "low", "high"))
         axes.fill_between(x, np.maximum(low, LOWEST), high, color=key.color, alpha=0.18, lw=0)
-        axes.plot(x, np.maximum(rows["mean"], LOWEST), color=key.color, marker=key.marker or "o", ls="-")
+        axes.plot(x, np.maximum(rows["mean"], LOWEST), color=key.color, marker=key.marker, ls="-")
     for law in found.laws:
         _plot_law(axes, law)
     if found.score == "r2":
@@ -140,11 +150,11 @@ def _plot_rows(axes: Any, variation: Variation) -> None:
     labels = list(dict.fromkeys(variation.table["label"]))
     methods = variation.found.methods
     for i, method in enumerate(methods):
-        key, shift = find_key(method), 0.16 * (i - (len(methods) - 1) / 2)
+        key, shift = _key(method), 0.16 * (i - (len(methods) - 1) / 2)
         for row in _rows_of(variation, method).itertuples():
             y = labels.index(row.label) + shift
             axes.plot(np.clip([row.low, row.high], LOWEST, 1), [y, y], color=key.color, lw=1.8)
-            axes.plot(max(row.mean, LOWEST), y, marker=key.marker or "o", color=key.color, ms=5, ls="none")
+            axes.plot(max(row.mean, LOWEST), y, marker=key.marker, color=key.color, ms=5, ls="none")
     axes.set_yticks(range(len(labels)), [shorten(printable(label), 28) for label in labels], fontsize=7.5)
     axes.set(xlabel=SCORE_NAMES[variation.found.score], ylim=(len(labels) - 0.5, -0.5))
     axes.axvline(0, color=MUTED, lw=0.8)

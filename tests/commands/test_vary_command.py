@@ -24,7 +24,7 @@ def test_vary_prints_sentences_and_writes_a_folder(day, tmp_path):
     keys = ("--target", "hand_velocity", "--n-splits", 3, "-j", 1, "--out", tmp_path / "v")
     result = run("vary", day, "--by", "lead", "--values", "-0.1,0,0.1", *keys)
     assert result.exit_code == 0, result.output
-    assert "Ridge: best at lead" in result.stdout
+    assert "Ridge: best at a lead of" in result.stdout
     names = {path.name for path in (tmp_path / "v").iterdir()}
     assert names == {
         "vary.toml", "folds.csv", "variation.csv", "variation.json", "variation.html", "events.jsonl", "tasks",
@@ -37,7 +37,7 @@ def test_vary_by_time(day, tmp_path):
     keys = ("--target", "direction", "--out", tmp_path / "t", "--window", 0.4)
     result = run("vary", day, "--by", "time", "--event", "move_onset", "--around", "-0.4,0.8", *keys)
     assert result.exit_code == 0, result.output
-    assert "whole trials, in windows of 0.4 s" in result.stdout
+    assert "Ridge in windows of 0.4 s, on " in result.stdout
     assert (tmp_path / "t" / "time_course.html").exists()
 
 

@@ -127,6 +127,9 @@ def test_what_is_said_saved_and_shown(tmp_path):
     session = neurofs.simulate_session(40, n_electrodes=4, random_state=1)
     found = neurofs.decode_around(session, "direction", "move_onset", around=(-0.6, 0.8), step=0.2)
     assert "direction is decoded beyond chance in windows that end" in found.sentences[0]
+    assert "over resampled trials (95 %), information begins between" in found.sentences[1]
+    assert "A decoder of the best window also serves windows that end" in found.sentences[2]
+    assert "20 % of them of the most frequent class" in found.sentences[-1]
     assert neurofs.read_time_course(found.save(tmp_path)) == found
     assert "Generalization across time" in (tmp_path / "time_course.html").read_text(encoding="utf-8")
     with pytest.raises(UsageError, match="the trials have no column 'go'"):

@@ -238,7 +238,7 @@ def test_targets_side_by_side():
     table = found.table.set_index("label")
     assert table.loc["fast", "difference"] < 0
     assert table.loc["fast", "p_holm"] < 0.05
-    assert "than hand" in found.sentences[0]
+    assert f"less than hand by {-table.loc['fast', 'difference']:.3f} (" in found.sentences[0]
 
 
 def test_conditions_decode_each_other():
@@ -251,11 +251,36 @@ def test_conditions_decode_each_other():
     assert "clearly worse in 0 of 2 pairs" in found.sentences[0]
 
 
+def test_a_column_that_hardly_varies_in_a_condition_does_not_rule_the_score():
+    session = make_areas(4, n_bins=900, trials=True)
+    hand = session.behavior["hand"]
+    still = hand.values * [1.0, 0.01]
+    heavy = (hand.time // 3.0) % 2 == 1
+    values = np.where(heavy[:, None], still, hand.values)
+    session = replace(session, behavior={"hand": replace(hand, values=values)})
+    found = neurofs.vary(session, "hand", by="load", n_lags=3, n_splits=3)
+    assert found.table["mean"].min() > -1  # R² of y alone, from all trials, is below −100
+    assert "R² is that of all columns of a series together" in found.sentences[-1]
+    assert set(found.folds["output"]) == {"hand"}
+
+
+def test_of_many_groups_what_stands_out_is_said():
+    session = make_areas(3)
+    numbered = replace(session, channels=session.channels.assign(electrode=np.arange(10) // 2))
+    found = neurofs.vary(numbered, "hand", by="electrode", bin_width=0.1, n_lags=3)
+    alone = found.table[found.table["group"] == "alone"]
+    assert f"Most is told by electrode {alone.loc[alone['mean'].idxmax(), 'label']} alone (2 ch" in found.sentences[0]
+    without = found.table[found.table["group"] == "without"]
+    clear = ((without["p_holm"] < 0.05) & (without["difference"] < 0)).sum()
+    assert f"Beyond the others, {clear or 'none'} of 5 clearly add" in found.sentences[0]
+
+
 def test_classes_are_scored_by_accuracy():
     session = make_areas(5, trials=True)
     found = neurofs.vary(session, "load", by="n_lags", values=[1, 3, 5], n_splits=3)
     assert found.found.score == "accuracy"
     assert found.table["mean"].between(0.3, 0.7).all()  # the condition is independent of the spikes
+    assert "Who always says the most frequent class is right in 0.50." in found.sentences[-1]
 
 
 # Folders
