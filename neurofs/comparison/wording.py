@@ -25,10 +25,12 @@ def format_estimate(estimate: Estimate, digits: int = 3, digits_of_ends: int = 2
     ('0.835 (0.79 to 0.88)', '0.500')
     >>> format_estimate(Estimate(mean=0.012, low=0.00064, high=0.024))
     '0.012 (0.001 to 0.02)'
+    >>> format_estimate(Estimate(mean=-0.00012, low=-0.09, high=0.09))
+    '0.000 (−0.09 to 0.09)'
     """
-    mean = format_number(estimate.mean, digits)
     if estimate.low is None:
-        return mean
+        return format_number(estimate.mean, digits)
+    mean = format_end(estimate.mean, digits, digits)
     low, high = (format_end(end, digits_of_ends, digits) for end in (estimate.low, estimate.high))
     return f"{mean} ({low} to {high})"
 

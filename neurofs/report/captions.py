@@ -98,7 +98,7 @@ _CAPTIONS = {
     "curves": Caption(
         "{what} by number of features",
         "Soft kNN on the best n of each ranking; n chosen on training data: {chosen} (medians; ring: {first}); band: "
-        "95 % interval; chance: {chance}.",
+        "95 % interval; chance: {chance}.{below}",
     ),
     "wins": Caption(
         "Wins", "Share of {n_folds} folds in which {reference} beats each rival with as many features. {coin}"
