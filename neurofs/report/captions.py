@@ -164,8 +164,8 @@ _CAPTIONS = {
         "hard they are: what counts is the order of the marks within each row, and whether it is the same in all.",
     ),
     "all-lags": Caption(
-        "Lags that matter everywhere",
-        "Share of the weight at each lag, by the first selector of each session. A peak at the same lag in all "
-        "sessions is a finding; one that moves is not.",
+        "Weight by lag",
+        "Share of the weight at each lag, by the first selector of each session. Believe a peak if all sessions have "
+        "it at the same lag.",
     ),
 }
