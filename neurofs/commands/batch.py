@@ -13,7 +13,7 @@ from neurofs.commands.options import jobs_option, out_option, read_size, read_ti
 from neurofs.commands.output import current_output
 
 
-@click.command("batch", cls=Command)
+@click.command("batch", cls=Command, short_help="Decode many sessions, here or on a cluster.")
 @click.argument("pipeline", type=click.Path(path_type=Path), metavar="PIPELINE.toml")
 @out_option("Output folder; reports/NAME by default.")
 @click.option(

@@ -12,7 +12,7 @@ from neurofs.commands.options import jobs_option, out_option, read_list
 from neurofs.commands.output import current_output
 
 
-@click.command("bench", cls=Command)
+@click.command("bench", cls=Command, short_help="Measure speed and memory against the peers.")
 @click.argument("names", nargs=-1)
 @click.option("--largest", is_flag=True, help="Scale: 1,000 channels × 20 lags × 72,000 bins.")
 @click.option("--dask", is_flag=True, help="Scale: also on Dask clusters of one and of two workers.")

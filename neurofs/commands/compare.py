@@ -9,7 +9,7 @@ from neurofs.commands.options import out_option
 from neurofs.commands.output import current_output
 
 
-@click.command("compare", cls=Command)
+@click.command("compare", cls=Command, short_help="Finished runs side by side: two days, two settings, two sorts.")
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN RUN...")
 @click.option("--methods", help="Methods to compare by, such as ridge; the main one of the first run by default.")
 @out_option("Folder for the table and a page; nothing is written by default.")

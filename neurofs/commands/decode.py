@@ -14,7 +14,7 @@ from neurofs.commands.output import current_output
 from neurofs.ground.errors import MAX_MESSAGE, printable
 
 
-@click.command("decode", cls=RunCommand)
+@click.command("decode", cls=RunCommand, short_help="Which channels at which lags, and how well: decode and report.")
 @click.argument("sessions", nargs=-1, type=click.Path(path_type=Path), metavar="[SESSION]...")
 @out_option("Run folder; reports/NAME-TARGET by default.")
 @jobs_option

@@ -18,7 +18,7 @@ class EncodeCommand(RunCommand):
     )  # fmt: skip
 
 
-@click.command("encode", cls=EncodeCommand)
+@click.command("encode", cls=EncodeCommand, short_help="How well the target predicts each channel.")
 @click.argument("session", required=False, type=click.Path(path_type=Path), metavar="[SESSION]")
 @click.option(
     "--units", type=click.Path(path_type=Path), help="Write a copy of the NWB file with the table in its units."
@@ -31,7 +31,7 @@ def encode_command(session: Path | None, units: Path | None, out: Path | None, *
     direction and depth; and what a linear decoder gets from the channel alone, and loses without it. Without SESSION,
     the built-in demo.
 
-    \\b
+    \b
     Examples:
       neurofs encode session.nwb --target hand_velocity
       neurofs encode session.nwb --target hand_velocity --units session-encoding.nwb

@@ -11,7 +11,7 @@ from neurofs.commands.output import current_output
 from neurofs.ground.errors import UsageError, printable
 
 
-@click.command("fit", cls=FitCommand)
+@click.command("fit", cls=FitCommand, short_help="Fit a decoder for use, and write it as a model folder.")
 @click.argument("sessions", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SESSION...")
 @click.option("-o", "--out", required=True, type=click.Path(path_type=Path), help="Model folder to write.")
 @click.option(

@@ -10,7 +10,7 @@ from neurofs.commands.options import OptionsCommand, jobs_option, out_option, re
 from neurofs.commands.output import current_output
 
 
-@click.command("inspect", cls=OptionsCommand)
+@click.command("inspect", cls=OptionsCommand, short_help="What is in a file, what is wrong with it, how to decode it.")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @out_option("Of a folder: the pipeline file that is written.")
 @jobs_option

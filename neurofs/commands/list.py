@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from neurofs.commands.options import OptionsCommand, read_given
+from neurofs.commands.options import LayoutAsideCommand, read_given
 from neurofs.commands.output import current_output
 from neurofs.ground.errors import UsageError, printable
 
@@ -73,7 +73,9 @@ LISTS = {
 """What can be listed: each function returns a text, or what is printed as JSON."""
 
 
-@click.command("list", cls=OptionsCommand)
+@click.command(
+    "list", cls=LayoutAsideCommand, short_help="Selectors, decoders, formats, experiments; targets of a file."
+)
 @click.argument("what", type=click.Choice([*LISTS, "targets"]))
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 def list_command(what: str, file: Path | None, **given: Any) -> None:

@@ -84,7 +84,7 @@ def main() -> None:
       neurofs decode session.nwb --target hand_velocity
       neurofs inspect session.nwb              what is in a file and how to decode it
       neurofs list targets session.nwb         what can be decoded
-      neurofs simulate day1.nwb --n-trials 400 a session with known truth
+      neurofs simulate day1.nwb                a session with known truth
     """
 
 

@@ -59,6 +59,12 @@ class OptionsCommand(Command):
         return [*own[:-1], *(make_option(k, f) for k, f in fields.items() if k not in taken), _no_trials(), own[-1]]
 
 
+class LayoutAsideCommand(OptionsCommand):
+    """The same, for a command whose help would drown in how a file is laid out."""
+
+    rare = (RARE, LAYOUT)
+
+
 class RunCommand(OptionsCommand):
     """A command that takes every key of a run.toml as an option."""
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from neurofs.commands.options import OptionsCommand, out_option, read_given, read_list
+from neurofs.commands.options import LayoutAsideCommand, out_option, read_given, read_list
 from neurofs.commands.output import current_output
 from neurofs.ground.errors import UsageError
 
 
-@click.command("predict", cls=OptionsCommand)
+@click.command("predict", cls=LayoutAsideCommand, short_help="Decode sessions with a model, with 95 % intervals.")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("sessions", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SESSION...")
 @out_option("A .csv, .nc or .nwb file, or a folder with one per session; nothing is written by default.")

@@ -12,7 +12,7 @@ from neurofs.commands.output import current_output
 from neurofs.ground.errors import printable
 
 
-@click.command("report", cls=Command)
+@click.command("report", cls=Command, short_help="Rebuild reports of runs, and an index page across them.")
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
 @out_option("Where to write the report, or the index page; into the run folder by default.")
 @click.option(

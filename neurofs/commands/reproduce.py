@@ -11,7 +11,7 @@ from neurofs.commands.options import jobs_option, out_option, seed_option
 from neurofs.commands.output import current_output
 
 
-@click.command("reproduce", cls=Command)
+@click.command("reproduce", cls=Command, short_help="Run published experiments again, their figures beside ours.")
 @click.argument("name", required=False)
 @click.option("--list", "show_list", is_flag=True, help="Name the experiments, their sources and their time.")
 @click.option("--repetitions", type=click.IntRange(1, 10**6), help="Repetitions; as published by default.")

@@ -11,7 +11,7 @@ from neurofs.commands.options import seed_option
 from neurofs.commands.output import current_output
 
 
-@click.command("simulate", cls=Command)
+@click.command("simulate", cls=Command, short_help="Write a simulated session with known truth, or plan one.")
 @click.argument("out", required=False, type=click.Path(path_type=Path))
 @click.option("--n-trials", default=100, help="Reaches; 420 give about 5050 samples.")
 @click.option("--n-electrodes", default=16, help="Electrodes with 4 channels each.")

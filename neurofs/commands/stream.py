@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from neurofs.commands.options import OptionsCommand, out_option, read_given
+from neurofs.commands.options import LayoutAsideCommand, out_option, read_given
 from neurofs.commands.output import current_output
 from neurofs.ground.errors import InputError, UsageError
 
 
-@click.command("stream", cls=OptionsCommand)
+@click.command("stream", cls=LayoutAsideCommand, short_help="Decode bin by bin with a model.")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option("--replay", type=click.Path(path_type=Path), metavar="SESSION", help="Take the bins of this session.")
 @click.option("--speed", type=click.FloatRange(0), default=1.0, help="Replay so many times faster; 0 for no pauses.")

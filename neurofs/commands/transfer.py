@@ -12,7 +12,7 @@ from neurofs.commands.output import current_output
 MEASURES = ["corrcoef", "infogain", "sks", "rrelieff", "rgs"]
 
 
-@click.command("transfer", cls=Command)
+@click.command("transfer", cls=Command, short_help="Rank the features of a new session by what earlier ones teach.")
 @click.argument("train", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--to", "new", required=True, type=click.Path(path_type=Path), help="The new session.")
 @click.option(

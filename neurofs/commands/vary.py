@@ -18,7 +18,7 @@ class VaryCommand(RunCommand):
     LEFT_OUT = ("selectors", "decoders", "settings", "dependency", "file")
 
 
-@click.command("vary", cls=VaryCommand)
+@click.command("vary", cls=VaryCommand, short_help="Decode over values of one thing: areas, leads, amounts of data.")
 @click.argument("session", required=False, type=click.Path(path_type=Path), metavar="[SESSION]")
 @click.option(
     "--by",

@@ -12,7 +12,7 @@ from neurofs.comparison.chance import describe_chance
 from neurofs.comparison.channel_summary import ChannelTests
 from neurofs.comparison.coverage import describe_coverage
 from neurofs.comparison.facts import describe_facts
-from neurofs.comparison.field_scores import score_in_field
+from neurofs.comparison.field_scores import guess_in_field, score_in_field
 from neurofs.comparison.headline import write_headline
 from neurofs.comparison.names import name_method
 from neurofs.comparison.places import Places
@@ -89,6 +89,7 @@ def summarize(
         few_channels=_describe_few_channels(weights, digest, chance),
         chance=chance,
         coverage=describe_coverage(predictions),
+        guess_in_field=guess_in_field(problem),
         confusion=_count_confusion(problem, predictions, digest.main),
         channels=channels,
         dependency=dependency,

@@ -18,6 +18,9 @@ from neurofs.recordings.checks.target import check_target
 from neurofs.recordings.recording import Recording, Series, find_gaps
 from neurofs.recordings.remarks import Remark
 
+FEW_FOLDS = 4
+"""With fewer folds, the spread of scores between them, and so the width of intervals, is known badly."""
+
 FEW_SAMPLES = 300
 """Samples below which shifts, of a third of them at most, are too short to be trusted."""
 
@@ -93,6 +96,10 @@ def _find_warnings(problem: Problem) -> Iterator[str]:
         )
     if problem.kind in ("trials", "blocks") and len(problem.samples) < FEW_SAMPLES:
         yield f"only {len(problem.samples):,} samples: chance is tested roughly, by short shifts of the target"
+    n_folds = len({fold.fold for fold in problem.folds})
+    if n_folds < FEW_FOLDS:
+        folds = "one fold: there are no intervals" if n_folds == 1 else f"{n_folds} folds: intervals are rough"
+        yield f"only {folds}{'' if n_folds == 1 else ', far too narrow or far too wide at times'}"
 
 
 def _share_unknown(problem: Problem) -> float:

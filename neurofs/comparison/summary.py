@@ -394,6 +394,10 @@ class Findings(Part):
     few_channels: FewChannels | None = Field(description="Null if it was not asked how many channels suffice.")
     coverage: list[Coverage] = Field([], description="Of the methods that predict intervals.")
     chance: list[Chance] = Field(description="Of every method and output; empty if folds are not contiguous in time.")
+    guess_in_field: float | None = Field(
+        None,
+        description="What in_field would be for an answer that never changes: the most frequent class, the mean angle.",
+    )
     confusion: Confusion | None = Field(description="Null if the target has no classes.")
     channels: ChannelTests | None = Field(None, description="Null in runs of older versions.")
     dependency: Dependency | None = Field(

@@ -18,8 +18,9 @@ import pandas as pd
 from scipy.signal import savgol_filter
 
 from neurofs.features.grid import Grid
-from neurofs.features.target_names import check_named, explain_unknown_target, find_classes, list_conditions
+from neurofs.features.target_names import check_named, explain_unknown_target, list_conditions
 from neurofs.ground.errors import UsageError, printable, quoted
+from neurofs.recordings.conditions import find_classes
 from neurofs.recordings.recording import TICK, Recording, Series
 
 POSITION_OF = {"velocity": "position", "Velocity": "Position", "vel": "pos", "Vel": "Pos"}

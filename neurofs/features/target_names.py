@@ -9,16 +9,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from neurofs.ground.errors import UsageError, printable, quoted
+from neurofs.recordings.conditions import MAX_CLASSES, find_classes
 from neurofs.recordings.recording import Recording, Series
 from neurofs.recordings.unnamed import is_unnamed
 
-MAX_LISTED, MAX_CLASSES = 12, 50
-
-ROUNDING = 1e-8
-"""Numbers that are nearer to each other, as a share of the largest, are the same."""
+MAX_LISTED = 12
 
 
 def list_conditions(recording: Recording) -> list[str]:
@@ -60,22 +57,6 @@ def offers_velocity(name: str, recording: Recording) -> bool:
     return "pos" in name.lower() and other not in {known.lower() for known in recording.behavior}
 
 
-def find_classes(values: pd.Series) -> tuple[np.ndarray, list[str]]:
-    """Return the number of the class of each value (-1 where it is missing), and the names of the classes in order.
-
-    Numbers that differ by rounding alone are one class.
-
-    >>> find_classes(pd.Series([0.1 + 0.2, 45.0, None, 0.3]))
-    (array([ 0,  1, -1,  0]), ['0.3', '45'])
-    """
-    codes, classes = pd.factorize(values, sort=True)
-    if getattr(classes, "dtype", np.dtype(object)).kind != "f":
-        return codes, [str(label) for label in classes]
-    numbers = np.asarray(classes)
-    apart = np.diff(numbers, prepend=-np.inf) > ROUNDING * np.abs(numbers).max(initial=0.0)
-    return np.where(codes < 0, -1, (np.cumsum(apart) - 1)[codes]), [f"{value:.9g}" for value in numbers[apart]]
-
-
 def _describe_conditions(recording: Recording) -> Iterator[dict[str, Any]]:
     """Yield the conditions that several trials share."""
     for name in list_conditions(recording):
@@ -113,8 +94,8 @@ def explain_unknown_target(name: str, recording: Recording) -> str:
     """Return the message for somebody who named a target that does not exist."""
     known = [record["target"] for record in describe_targets(recording)]
     near = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {quoted(near[0])}? " if near else ""
-    return f"target {quoted(name)}: no such series or condition; {hint}It has: {_list_targets(recording)}"
+    hint = f"; did you mean {quoted(near[0])}?" if near else "."
+    return f"target {quoted(name)}: no such series or condition{hint} It has: {_list_targets(recording)}"
 
 
 def _list_targets(recording: Recording) -> str:

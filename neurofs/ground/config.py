@@ -215,7 +215,7 @@ class CompareOptions(Options):
         ("auto",),
         description="Decoders on the selected features, beside knn: auto (the best for each selector, "
         "on an inner split), knn, local-linear, kernel-ridge, average, ridge, wiener-cascade, kalman, svr, "
-        "gradient-boosting, mlp; for classes alone svm, naive-bayes, one-nn; and kernel-rgs, which learns its own "
+        "gradient-boosting, mlp; for classes alone svm, naive-bayes, one-nn, lvq; and kernel-rgs, which learns its own "
         "metric on all features, and kernel-rgs-sparse, which also says how many channels suffice.",
     )
     settings: dict[str, dict[str, Any]] = Field(

@@ -4,6 +4,7 @@ Everything that tables, options, figures and methods texts know of a method is a
 Installed packages add methods of their own by entry points (`ground.plugins`).
 """
 
+import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -113,7 +114,9 @@ class Registry(Mapping[str, Any]):
             return self[name]
         if name in self._entries:
             raise UsageError(f"{self.kind} {quoted(name)} cannot be used: {self._load(name)}")
-        raise UsageError(f"no {self.kind} named {quoted(name)}; choose from {', '.join(self)}")
+        near = difflib.get_close_matches(name, list(self), n=1)
+        hint = f"did you mean {near[0]}? Choose" if near else "choose"
+        raise UsageError(f"no {self.kind} named {quoted(name)}; {hint} from {', '.join(self)}")
 
     @contextmanager
     def lend(self, methods: Iterable[type[Method]]) -> Iterator[None]:

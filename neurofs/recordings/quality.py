@@ -17,6 +17,7 @@ from neurofs.ground.errors import InputError, printable
 from neurofs.ground.files import find_address
 from neurofs.recordings.checks import find_remarks
 from neurofs.recordings.checks.channels import find_duplicates
+from neurofs.recordings.conditions import count_values
 from neurofs.recordings.readers import load
 from neurofs.recordings.readers.door import guard_reader
 from neurofs.recordings.readers.variables import listed
@@ -179,7 +180,7 @@ def _describe_trials(trials: pd.DataFrame) -> dict[str, Any]:
     if not len(trials) or "stop" not in trials or "start" not in trials:
         return {"n": len(trials)}
     length = (trials["stop"] - trials["start"]).to_numpy(dtype=float)
-    conditions = {str(c): int(trials[c].nunique()) for c in trials.columns if c not in ("start", "stop")}
+    conditions = {str(c): count_values(trials[c]) for c in trials.columns if c not in ("start", "stop")}
     return {
         "n": len(trials),
         "shortest": float(np.min(length)),

@@ -98,7 +98,7 @@ _CAPTIONS = {
     "curves": Caption(
         "{what} by number of features",
         "Soft kNN on the best n of each ranking; n chosen on training data: {chosen} (medians; ring: {first}); band: "
-        "95 % interval; chance: {chance}.",
+        "95 % interval; chance: {chance}.{below}",
     ),
     "wins": Caption(
         "Wins", "Share of {n_folds} folds in which {reference} beats each rival with as many features. {coin}"
@@ -164,8 +164,8 @@ _CAPTIONS = {
         "hard they are: what counts is the order of the marks within each row, and whether it is the same in all.",
     ),
     "all-lags": Caption(
-        "Lags that matter everywhere",
-        "Share of the weight at each lag, by the first selector of each session. A peak at the same lag in all "
-        "sessions is a finding; one that moves is not.",
+        "Weight by lag",
+        "Share of the weight at each lag, by the first selector of each session. Believe a peak if all sessions have "
+        "it at the same lag.",
     ),
 }

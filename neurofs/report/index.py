@@ -100,6 +100,11 @@ def _show_scores(summary: Summary) -> dict[str, Any]:
 
 def judge_shortly(summary: Summary) -> str:
     """Return in a few words whether a result may be believed."""
+    verdict = _judge_chance(summary)
+    return f"{verdict}; probably misread" if summary.session.serious else verdict
+
+
+def _judge_chance(summary: Summary) -> str:
     tests = summary.chance_of(summary.main)
     n_beyond = sum(test.beyond for test in tests)
     if not summary.audit.passed:
@@ -112,14 +117,17 @@ def judge_shortly(summary: Summary) -> str:
 
 
 def is_believed(summary: Summary) -> bool:
-    """Whether the audit passed and every output is beyond chance."""
+    """Whether the audit passed, every output is beyond chance, and nothing says that the file was misread."""
     tests = summary.chance_of(summary.main)
-    return summary.audit.passed and bool(tests) and all(test.beyond for test in tests)
+    sound = summary.audit.passed and not summary.session.serious
+    return sound and bool(tests) and all(test.beyond for test in tests)
 
 
 def _tell_believed(summaries: Sequence[Summary]) -> str:
+    if not summaries:
+        return ""
     n = sum(map(is_believed, summaries))
-    return f"{n} of {count_of(len(summaries), 'session')} decoded beyond chance, without leaks." if summaries else ""
+    return f"Beyond chance, without leaks or signs of misreading: {n} of {len(summaries):,}."
 
 
 def _quote_path(href: str) -> str:

@@ -211,7 +211,8 @@ def _tabulate_methods(summary: Summary) -> Table:
         for m in summary.methods
     ]
     titles = TABLED_SCORES[summary.score].values()
-    caption = "Means over folds and outputs, 95 % intervals"
+    means = "Means over folds and outputs" if len(summary.session.outputs) > 1 else "Means over folds"
+    caption = f"{means}, 95 % intervals"
     digits = [0, *(3 for _ in titles), 0, 3, 0]
     return Table(caption, ("method", *titles, "n", "p (Holm)", "folds lost (%)"), rows, digits)
 
@@ -287,8 +288,9 @@ def _selection(comparison: Comparison, draw: Draw) -> Iterator[Block]:
 
 def _explain_tests(tests: ChannelTests, session: SessionFacts) -> str:
     """Say what tuned, adds and peak lag mean in this run."""
-    rate = f"Expected to be false: at most {100 * tests.false_discovery_rate:g} % of either."
     asked = tests.n_adds is not None
+    which = "either" if asked else "the tuned"
+    rate = f"Expected to be false: at most {100 * tests.false_discovery_rate:g} % of {which}."
     adds = "even given all other channels" if asked else "not asked, since there are too few samples"
     trial = " and the course of a trial" if tests.shifted != "rows" else ""
     goes = "signal goes" if session.is_signal else "counts go"

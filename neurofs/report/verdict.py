@@ -20,7 +20,7 @@ FOLDS = {
 
 SECONDS = {"s": 1, "min": 60, "h": 3600}
 
-SCORES = {"r2": "R²: 1 is perfect, 0 as good as the mean", "accuracy": "Share of samples whose class is right"}
+SCORES = {"r2": "R²{of}: 1 is perfect, 0 as good as the mean", "accuracy": "Share of samples whose class is right"}
 """What the scores of the headline are."""
 
 LINEAR = ("ridge", "kalman")
@@ -56,14 +56,15 @@ def list_numbers(summary: Summary) -> list[dict[str, Any]]:
     """
     numbers = summary.headline.numbers
     main, rival = _show_number("main", numbers.main), _show_number("rival", numbers.rival, "Best rival")
-    simple = _show_linear(summary, numbers.rival) or _show_number("all", numbers.all, "All features")
+    simple = _show_linear(summary, numbers.rival) or _show_all(numbers.all)
     field = _show_field(summary)
     return [main, *field, rival, simple] if field else [main, rival, simple, _show_chance(summary)]
 
 
 def explain_score(summary: Summary) -> str:
     """Return what the score is, and what chance is where it has no place among the numbers."""
-    text = f"{SCORES[summary.score]}; with 95 % intervals."
+    of = ", mean of outputs" if len(summary.session.outputs) > 1 else ""
+    text = f"{SCORES[summary.score].format(of=of)}; with 95 % intervals."
     if summary.score == "r2" or not _show_field(summary):
         return text
     chance = _show_chance(summary)
@@ -75,9 +76,15 @@ def _show_number(key: str, number: Number | None, label: str = "") -> dict[str, 
     """Return a number with what it is, or that it was not run."""
     if number is None:
         return {"key": key, "label": label, "mean": None, "low": None, "detail": "not run"}
-    n = [] if number.n is None else [f"{number.n:,} features"]
+    n = [] if number.n is None else [count_of(number.n, "feature")]
     named = [name_method(number.method)] * (key not in ("main", "all"))
     return {**dict(number), "key": key, "label": label or number.label, "detail": ", ".join([*named, *n])}
+
+
+def _show_all(number: Number | None) -> dict[str, Any]:
+    """Return the score of all features, with the name of the method, which may have a decoder of its own."""
+    name = "all features" if number is None else name_method(number.method)
+    return _show_number("all", number, name[0].upper() + name[1:])
 
 
 def _show_field(summary: Summary) -> list[dict[str, Any]]:
@@ -85,8 +92,11 @@ def _show_field(summary: Summary) -> list[dict[str, Any]]:
     found = summary.by_method[summary.main].in_field
     if found is None or found.mean is None:
         return []
-    digits, label = (3, "Accuracy per trial") if summary.session.classes else (1, "Mean error (°)")
-    return [{"key": "field", "label": label, **dict(found), "digits": digits, "detail": "same method"}]
+    classes, guess = summary.session.classes, summary.guess_in_field
+    digits, label = (3, "Accuracy per trial") if classes else (1, "Mean error (°)")
+    always = "most frequent class" if classes else "mean angle"
+    detail = "same method" + ("" if guess is None else f"; always the {always}: {format_number(guess, digits)}")
+    return [{"key": "field", "label": label, **dict(found), "digits": digits, "detail": detail}]
 
 
 def _show_linear(summary: Summary, rival: Number | None) -> dict[str, Any] | None:

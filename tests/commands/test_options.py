@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from neurofs.commands.help import LAYOUT, ORDER
 from neurofs.commands.main import main
+from neurofs.decoders import DECODERS
 from neurofs.ground.config import RunOptions
 from neurofs.recordings.demo import demo_path
 
@@ -75,6 +76,30 @@ def test_help_is_in_groups_and_rare_options_wait():
     assert "--spike-channels" in long
     assert "--spike-channels" not in short
     assert "--help-all" in short
+
+
+@pytest.mark.parametrize("name", main.commands)
+def test_each_example_is_a_line_of_its_own(name):
+    lines = run(name, "--help").stdout.partition("Examples:\n")[2].partition("\n\n")[0].splitlines()
+    assert lines
+    assert all(re.match(rf"    (neurofs {name}\b|\w+ \| neurofs {name}\b)", line) for line in lines), lines
+
+
+def test_the_list_of_commands_has_whole_sentences():
+    lines = run("--help").stdout.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in lines] == list(main.commands)
+    assert all(line.endswith(".") and not line.endswith("...") and len(line) <= 80 for line in lines), lines
+
+
+def test_the_help_names_every_decoder():
+    text = help_of("decode").partition("--decoders ")[2].partition(" --folds ")[0]
+    assert [name for name in DECODERS.own if not re.search(rf"(?<![\w-]){name}(?![\w-])", text)] == []
+
+
+@pytest.mark.parametrize("option", ["--selectors", "--decoders"])
+def test_a_misspelled_method_gets_a_hint(option):
+    name, near = ("rgss", "rgs") if option == "--selectors" else ("rigde", "ridge")
+    assert f"named '{name}'; did you mean {near}? Choose from " in run("decode", option, name).stderr
 
 
 def test_decode_comes_first():

@@ -90,3 +90,13 @@ def test_fit_says_it_too(tmp_path):
     done = CliRunner().invoke(main, ["fit", str(path), *options, "--out", str(tmp_path / "model"), "--jobs", "1"])
     assert done.exit_code == 0, done.output
     assert done.stderr.startswith("warning: session: trials are sorted by 'direction'")
+
+
+@pytest.mark.parametrize(("n_splits", "said"), [(2, "only 2 folds: intervals are rough"), (5, "")])
+def test_few_folds_are_a_warning(n_splits, said, tmp_path):
+    path = npz()(tmp_path)
+    options = {"n_lags": 3, "selectors": ("corrcoef",), "target": "velocity", "n_splits": n_splits}
+    prepared = prepare(RunOptions(file=str(path), **options))
+    warnings = describe_facts(prepared.recording, prepared.tensor, prepared.problem).warnings
+    assert any("intervals are rough" in text for text in warnings) == bool(said)
+    assert any(text.startswith(said) for text in warnings) or not said

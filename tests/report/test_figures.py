@@ -83,6 +83,17 @@ def test_the_caption_answers_how_many_features_were_chosen():
     assert "all features" not in text
 
 
+def test_the_caption_says_if_curves_leave_the_figure():
+    comparison = make_comparison()
+    assert "not drawn" not in draw_curves(comparison).caption.text
+    first, *others = comparison.summary.curves
+    low = first.r2.model_copy(update={"mean": [-1.5, *first.r2.mean[1:]]})
+    curves = [first.model_copy(update={"r2": low}), *others]
+    below = replace(comparison, summary=comparison.summary.model_copy(update={"curves": curves}))
+    chosen = {(line.selector, line.weighted) for line in curves if line.weighted or line.selector != "rgs"}
+    assert ("Below −1: not drawn." in draw_curves(below).caption.text) == ((first.selector, first.weighted) in chosen)
+
+
 def test_captions_of_classes_speak_of_accuracy():
     classes = make_comparison(classes=("a", "b"), outputs=("d",))
     assert draw_curves(classes).caption.title == "Accuracy by number of features"

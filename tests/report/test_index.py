@@ -111,6 +111,9 @@ def test_the_verdict_is_short():
     assert judge_shortly(change(comparison, chance=none).summary) == "not beyond chance"
     assert judge_shortly(change(comparison, chance=[]).summary) == "chance not tested"
     assert is_believed(comparison.summary)
+    facts = comparison.summary.session.model_copy(update={"serious": ["spike times are in samples"]})
+    assert judge_shortly(change(comparison, session=facts).summary) == "beyond chance; probably misread"
+    assert not is_believed(change(comparison, session=facts).summary)
     assert not any(is_believed(change(comparison, chance=c).summary) for c in (chance, none, []))
 
 
@@ -143,7 +146,7 @@ def test_scores_have_two_digits_and_their_exact_value():
     assert f'data-value="{main.mean}">R² {main.mean:.2f}<br>' in row
     assert f"{main.low:.2f} to {main.high:.2f}" in row
     assert not re.search(r">[^<]*\d\.\d{3,}[^<]*<", row)
-    assert "3 of 4 sessions decoded beyond chance, without leaks" in html
+    assert "Beyond chance, without leaks or signs of misreading: 3 of 4." in html
     assert "no reason was given" in html
 
 

@@ -99,7 +99,8 @@ def _check_coincidences(r: Recording, known: set[str]) -> Iterator[Remark]:
     pairs = [(names[i], names[j]) for i, j in np.argwhere(share > COINCIDENT) if not {names[i], names[j]} & known]
     if pairs:
         which = number(len(pairs), "pair of channels fires", "pairs of channels fire")
-        text = f"{which} together in the same millisecond ({listed(pairs[0])})"
+        such = "such as " * (len(pairs) > 1)
+        text = f"{which} together in the same millisecond ({such}{listed(pairs[0])})"
         yield Remark(f"{text} more often than not: one neuron in two channels, merged units, or cross-talk")
 
 

@@ -14,7 +14,7 @@ from neurofs.comparison.comparison import Comparison
 from neurofs.comparison.names import name_method
 from neurofs.comparison.stats import describe_counts
 from neurofs.comparison.summary import Band, Chance, Curve, Output, Stability, Summary, Wins
-from neurofs.comparison.wording import format_percent
+from neurofs.comparison.wording import format_number, format_percent
 from neurofs.ground.errors import printable
 from neurofs.report.captions import COIN, CURVE_WORDS, SHIFTED, write_caption
 from neurofs.report.palette import CHANCE, INK, MUTED, PAPER, RULE, Key, find_key
@@ -24,6 +24,9 @@ AXIS_NAMES = {"r2": "R²", "accuracy": "share of right classes"}
 BASELINES = ("all", "ridge", "kalman")
 NO_CHOICE = ("all", "random")
 OUTPUT_MARKERS = "os^Dv"
+
+LOWEST = -1.0
+"""Scores below this are not drawn in curves."""
 
 Shares = Mapping[str, tuple[np.ndarray, np.ndarray]]
 """Numbers of features and shares of folds, by method."""
@@ -76,7 +79,11 @@ def draw_curves(comparison: Comparison) -> Picture | None:
         if found[output.name]
     ]
     lines = [line for own in found.values() for line in own]
-    caption = write_caption("curves", first=lines[0].key.label, **CURVE_WORDS[score], chosen=_tell_chosen(summary))
+    low = any((line.mean < LOWEST).any() for line in lines)
+    below = f" Below {format_number(LOWEST, 0)}: not drawn." if low else ""
+    caption = write_caption(
+        "curves", first=lines[0].key.label, **CURVE_WORDS[score], chosen=_tell_chosen(summary), below=below
+    )
     legend = [find_key(s) for s in dict.fromkeys(line.curve.selector for line in lines)]
     numbers = _tabulate_curves(caption.title, lines, score)
     return Picture("curves", caption, panels, legend + _list_baseline_keys(summary), numbers)
@@ -178,7 +185,7 @@ def _plot_curves(
     axes.set_ylabel(label)
     shown = np.concatenate([line.mean for line in lines] + [list(levels.values())])
     low = float(np.nanmin(shown)) if np.isfinite(shown).any() else 0.0
-    axes.set_ylim(max(-1.0, min(0.0, low - 0.05)), 1)  # bands of few folds may reach far beyond
+    axes.set_ylim(max(LOWEST, min(0.0, low - 0.05)), 1)  # bands of few folds may reach far beyond
 
 
 def _plot_line(axes: Any, line: Line, with_band: bool) -> None:
@@ -349,8 +356,9 @@ def _plot_chance(axes: Any, test: Chance, label: str, color: str) -> None:
     axes.plot(values, np.linspace(0.15, 0.85, len(values)), "o", color=MUTED, ms=3, alpha=0.6)
     if test.high is not None:
         axes.axvline(test.high, color=MUTED, lw=1, ls=":")
-        beside = {"ha": "left", "va": "bottom", "xytext": (4, 0), "textcoords": "offset points"}
-        axes.annotate("95 % of shifts", (test.high, 1.0), color=MUTED, fontsize=8, **beside)
+        side = 1 if test.real is None or test.real < test.high else -1  # where the line of no shift is not
+        beside = {"ha": "left" if side > 0 else "right", "va": "bottom", "xytext": (4 * side, 0)}
+        axes.annotate("95 % of shifts", (test.high, 1.0), color=MUTED, fontsize=8, textcoords="offset points", **beside)
     if test.real is not None:
         axes.axvline(test.real, color=color, lw=2)
         place = {"ha": "right", "va": "center", "xytext": (-4, 0), "textcoords": "offset points"}
