@@ -26,24 +26,37 @@ def _inner_products(flat, starts, w2, x, index, M):
 
 @njit(cache=True, inline="always")
 def _halved_distances(pairwise, index, M):
-    """M[r, s] = −½ d_rs, from the squared distances among all rows."""
+    """M[r, s] = −½ d_rs for s ≤ r, from the squared distances among all rows."""
     near = index.astype(np.uint32)  # numba takes negative indices to count from the end, which costs a quarter more
     for r in range(M.shape[0]):
         row, out = pairwise[near[r]], M[r]
-        for s in range(out.shape[0]):
+        for s in range(r + 1):
             out[s] = np.float32(-0.5) * row[near[s]]
 
 
 @njit(cache=True, fastmath=FAST, inline="always")
-def _multiply(M, v, out):
-    """out = M v; returns Σ v_r out_r."""
-    narrow, total = v.astype(np.float32), 0.0
-    for r in range(v.shape[0]):
-        row, dot = M[r], np.float32(0.0)
-        for s in range(v.shape[0]):
-            dot += row[s] * narrow[s]
-        out[r] = dot
-        total += v[r] * dot
+def _multiply(M, v, narrow, sums, out):
+    """out = M v; returns Σ v_r out_r. Of the symmetric M, the part below the diagonal serves both of its halves."""
+    k, total = v.shape[0], 0.0
+    for r in range(k):
+        narrow[r] = v[r]
+    for r in range(0, k - 1, 2):
+        row0, row1, v0, v1 = M[r], M[r + 1], narrow[r], narrow[r + 1]
+        s0 = s1 = np.float32(0.0)
+        for s in range(r):
+            s0 += row0[s] * narrow[s]
+            s1 += row1[s] * narrow[s]
+            sums[s] += row0[s] * v0 + row1[s] * v1
+        sums[r], sums[r + 1] = s0 + row0[r] * v0 + row1[r] * v1, s1 + row1[r] * v0 + row1[r + 1] * v1
+    if k % 2:
+        row0, v0, s0 = M[k - 1], narrow[k - 1], np.float32(0.0)
+        for s in range(k - 1):
+            s0 += row0[s] * narrow[s]
+            sums[s] += row0[s] * v0
+        sums[k - 1] = s0 + row0[k - 1] * v0
+    for r in range(k):
+        out[r] = sums[r]
+        total += v[r] * sums[r]
     return total
 
 
@@ -56,6 +69,7 @@ def _solve_ridge(M, p, root, penalty, tolerance, b, c):
     """
     k = b.shape[0]
     residual, direction, scaled, image = b.copy(), b.copy(), np.empty(k), np.empty(k)
+    narrow, sums = np.empty(k, np.float32), np.empty(k, np.float32)
     c[:] = 0.0
     square = 0.0
     for r in range(k):
@@ -69,7 +83,7 @@ def _solve_ridge(M, p, root, penalty, tolerance, b, c):
             total += root[r] * direction[r]
         for r in range(k):
             scaled[r] = root[r] * direction[r] - p[r] * total
-        _multiply(M, scaled, image)
+        _multiply(M, scaled, narrow, sums, image)
         center = 0.0
         for r in range(k):
             center += p[r] * image[r]
@@ -99,7 +113,8 @@ def _local_linear_row(M, lead, index, p, Y, ridge, tolerance, out):
     """
     k = p.shape[0]
     s, b, c, root = np.empty(k), np.empty(k), np.empty(k), np.sqrt(p)
-    trace = -_multiply(M, p, s)
+    narrow, sums = np.empty(k, np.float32), np.empty(k, np.float32)
+    trace = -_multiply(M, p, narrow, sums, s)
     middle = -trace
     for r in range(k):
         trace += p[r] * M[r, r]

@@ -21,7 +21,7 @@ from neurofs.metric.loops_neighbors import (
     soft_weights,
 )
 
-BUILT_ON = "6138265c"  # checksum of metric/loops_neighbors.py, which numba's cache does not look at
+BUILT_ON = "27b87d45"  # checksum of metric/loops_neighbors.py, which numba's cache does not look at
 LEAST = 1e-6  # least weight, as a fraction of the largest
 
 
