@@ -272,7 +272,7 @@ def refine(flat, starts, w2, x, index, count, distance):
         distance[r] = s
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _neighbors_block(flat, starts, groups, norms, w2, q_flat, q_starts, q_groups, span, rows, index, distance, count):
     """Neighbors of up to four query rows."""
     n, k = w2.shape[0], index.shape[1]
@@ -343,10 +343,10 @@ def soft_average(index, distance, count, k, Y, beta, adaptive, out):
                 out[i, o] += p[r] * Y[index[i, r], o]
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _find_power(beta, smaller):
     """Return n where beta is n times the smaller one, 0 where it is not or n is large."""
-    n = round(beta / smaller)
+    n = int(beta / smaller + 0.5)
     return n if n <= LARGEST_POWER and abs(beta - n * smaller) <= 1e-12 * beta else 0
 
 
@@ -361,11 +361,12 @@ def soft_averages(index, distance, count, ks, betas, Y, adaptive, out):
         base = -1
         for q in range(ks.shape[0] - 1, -1, -1):
             size = min(count[i], ks[q])
-            n = _find_power(betas[base], betas[q]) if base >= 0 and ks[base] == ks[q] else 0
+            n = _find_power(betas[base], betas[q]) if base >= 0 and ks[base] == ks[q] and betas[q] > 0.0 else 0
             if n == 0:
                 soft_weights(distance[i], size, betas[q], adaptive, p)
                 base, n = q, 1
-            powers[:size] = p[:size]
+            for r in range(size):
+                powers[r] = p[r]
             for _ in range(1, n):
                 for r in range(size):
                     powers[r] *= p[r]

@@ -10,7 +10,7 @@ from numba import njit
 
 from neurofs.metric.loops_neighbors import ZERO, sift_down, soft_weights
 
-BUILT_ON = "27b87d45"  # checksum of metric/loops_neighbors.py, which numba's cache does not look at
+BUILT_ON = "0a47005f"  # checksum of metric/loops_neighbors.py, which numba's cache does not look at
 
 
 # ----------------------------------------------------------------------------------------- single features
