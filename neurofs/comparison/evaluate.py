@@ -114,9 +114,7 @@ def _run_selector(problem: Problem, task: Task, train: Half, test: Half) -> Task
     few = test[_thin(problem, len(test.y))]
     for weighted in sorted({weighted for weighted, _ in tuned.best}):
         points = [tuned.best[weighted, n] for n in sizes]
-        tried = sorted(set(points))
-        curves = _predict_curves(problem, ranking, train, few, sizes, tried, weighted)
-        curve = np.stack([curves[tried.index(point), at] for at, point in enumerate(points)])
+        curve = _predict_curves(problem, ranking, train, few, sizes, points, weighted, one_each=True)[0]
         rows += _curve_rows(problem, task, few, sizes, points, curve, weighted)
         if weighted == choice.weighted:
             predicted[task.method] = curve[list(sizes).index(choice.n)]
@@ -228,8 +226,12 @@ def _predict_curves(
     sizes: np.ndarray,
     points: list[tuple[int, float]],
     weighted: bool,
+    one_each: bool = False,
 ) -> np.ndarray:
-    """Predict the test part with the first n features, (points, sizes, rows): values, or classes."""
+    """Predict the test part with the first n features, (points, sizes, rows): values, or classes.
+
+    With `one_each`, each size has its own point.
+    """
     train = _references(problem, train)
     curves = prefix_curves(
         train.samples,
@@ -239,6 +241,7 @@ def _predict_curves(
         sizes=sizes,
         points=points,
         weights=ranking.metric if weighted else None,
+        one_each=one_each,
     )
     return curves.argmax(axis=-1) if problem.classes else curves[..., 0]
 

@@ -13,11 +13,19 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
 @njit(cache=True, inline="always")
+def _even_square(size):
+    """Return a square for so many rows; of odd ones, a row of zeros comes after the last."""
+    M = np.empty((size + size % 2, size + size % 2), np.float32)
+    M[M.shape[0] - 1] = 0.0
+    return M
+
+
+@njit(cache=True, inline="always")
 def _inner_products(flat, starts, w2, x, index, M):
     """M[r, s] = z_r · z_s of the differences z = w ⊙ (x' − x) to the query."""
     n = x.shape[0]
-    Z = np.empty((M.shape[0], n), flat.dtype)
-    for r in range(M.shape[0]):
+    Z = np.zeros((M.shape[0], n), flat.dtype)
+    for r in range(index.shape[0]):
         start = starts[index[r]]
         for f in range(n):
             Z[r, f] = np.sqrt(w2[f]) * (flat[start + f] - x[f])
@@ -26,24 +34,34 @@ def _inner_products(flat, starts, w2, x, index, M):
 
 @njit(cache=True, inline="always")
 def _halved_distances(pairwise, index, M):
-    """M[r, s] = −½ d_rs, from the squared distances among all rows."""
+    """M[r, s] = −½ d_rs for s ≤ r, from the squared distances among all rows."""
     near = index.astype(np.uint32)  # numba takes negative indices to count from the end, which costs a quarter more
-    for r in range(M.shape[0]):
+    for r in range(near.shape[0]):
         row, out = pairwise[near[r]], M[r]
-        for s in range(out.shape[0]):
+        for s in range(r + 1):
             out[s] = np.float32(-0.5) * row[near[s]]
 
 
 @njit(cache=True, fastmath=FAST, inline="always")
-def _multiply(M, v, out):
-    """out = M v; returns Σ v_r out_r."""
-    narrow, total = v.astype(np.float32), 0.0
+def _multiply(M, v, narrow, sums, out):
+    """out = M v; returns Σ v_r out_r. Two rows at a time; M and `narrow` end with a zero where rows are odd.
+
+    Of the symmetric M, the part below the diagonal serves both of its halves.
+    """
+    total = 0.0
     for r in range(v.shape[0]):
-        row, dot = M[r], np.float32(0.0)
-        for s in range(v.shape[0]):
-            dot += row[s] * narrow[s]
-        out[r] = dot
-        total += v[r] * dot
+        narrow[r] = v[r]
+    for r in range(0, M.shape[0], 2):
+        row0, row1, v0, v1 = M[r], M[r + 1], narrow[r], narrow[r + 1]
+        s0 = s1 = np.float32(0.0)
+        for s in range(r):
+            s0 += row0[s] * narrow[s]
+            s1 += row1[s] * narrow[s]
+            sums[s] += row0[s] * v0 + row1[s] * v1
+        sums[r], sums[r + 1] = s0 + row0[r] * v0 + row1[r] * v1, s1 + row1[r] * v0 + row1[r + 1] * v1
+    for r in range(v.shape[0]):
+        out[r] = sums[r]
+        total += v[r] * sums[r]
     return total
 
 
@@ -56,6 +74,7 @@ def _solve_ridge(M, p, root, penalty, tolerance, b, c):
     """
     k = b.shape[0]
     residual, direction, scaled, image = b.copy(), b.copy(), np.empty(k), np.empty(k)
+    narrow, sums = np.zeros(M.shape[0], np.float32), np.empty(M.shape[0], np.float32)
     c[:] = 0.0
     square = 0.0
     for r in range(k):
@@ -69,7 +88,7 @@ def _solve_ridge(M, p, root, penalty, tolerance, b, c):
             total += root[r] * direction[r]
         for r in range(k):
             scaled[r] = root[r] * direction[r] - p[r] * total
-        _multiply(M, scaled, image)
+        _multiply(M, scaled, narrow, sums, image)
         center = 0.0
         for r in range(k):
             center += p[r] * image[r]
@@ -99,7 +118,8 @@ def _local_linear_row(M, lead, index, p, Y, ridge, tolerance, out):
     """
     k = p.shape[0]
     s, b, c, root = np.empty(k), np.empty(k), np.empty(k), np.sqrt(p)
-    trace = -_multiply(M, p, s)
+    narrow, sums = np.zeros(M.shape[0], np.float32), np.empty(M.shape[0], np.float32)
+    trace = -_multiply(M, p, narrow, sums, s)
     middle = -trace
     for r in range(k):
         trace += p[r] * M[r, r]
@@ -126,9 +146,9 @@ def local_linear(flat, starts, w2, q_flat, q_starts, index, count, p, Y, ridge, 
         size = min(count[i], p.shape[1])
         out[i] = np.nan
         if size > 0:
-            M = np.empty((size, size), np.float32)
+            M = _even_square(size)
             x = q_flat[q_starts[i] : q_starts[i] + n]
-            _inner_products(flat, starts, w2, x, index[i], M)
+            _inner_products(flat, starts, w2, x, index[i, :size], M)
             _local_linear_row(M, lead, index[i], p[i, :size], Y, ridge, tolerance, out[i])
 
 
@@ -139,6 +159,6 @@ def local_linear_from_table(pairwise, index, distance, count, p, Y, ridge, toler
         size = min(count[i], p.shape[1])
         out[i] = np.nan
         if size > 0:
-            M = np.empty((size, size), np.float32)
-            _halved_distances(pairwise, index[i], M)
+            M = _even_square(size)
+            _halved_distances(pairwise, index[i, :size], M)
             _local_linear_row(M, distance[i], index[i], p[i, :size], Y, ridge, tolerance, out[i])

@@ -32,6 +32,8 @@ QUERIES = 4  # queries of one block of `batch_distances`
 DIGIT_BITS, DIGIT, DIGITS = np.uint64(8), np.uint64(255), 256  # of keys that are sorted
 CANDIDATES = 4  # times k: rows that are put together before the k nearest of them are kept
 SIGN, SHIFT, ROW = np.uint32(2**31), np.uint64(32), np.uint64(2**32 - 1)  # of a key
+ZERO_BITS, ONE_BIT = np.uint64(0), np.uint64(1)
+LARGEST_POWER = 8  # to which weights are raised in place of exponentials
 
 
 # ----------------------------------------------------------------------------------------------- distances
@@ -189,12 +191,14 @@ def _sort_keys(keys, size, space, counts):
     """Put the first `size` keys in ascending order of distance; return the array that has them, and the other.
 
     Equal distances stay in the order in which they are. Digit by digit, without a comparison: what differs between
-    keys begins below their common digits.
+    keys begins below their common digits, and above the last bits that all have alike (whole numbers have many).
     """
-    least, most = keys[0], keys[0]
+    least, most, differ = keys[0], keys[0], ZERO_BITS
     for c in range(size):
-        least, most = min(least, keys[c]), max(most, keys[c])
+        least, most, differ = min(least, keys[c]), max(most, keys[c]), differ | (keys[c] ^ keys[0])
     shift, base = SHIFT, least >> SHIFT
+    while differ >> SHIFT and not (differ >> shift) & ONE_BIT:
+        shift += ONE_BIT
     while (most >> SHIFT) - base >> (shift - SHIFT):
         counts[:] = 0
         for c in range(size):
@@ -268,7 +272,7 @@ def refine(flat, starts, w2, x, index, count, distance):
         distance[r] = s
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _neighbors_block(flat, starts, groups, norms, w2, q_flat, q_starts, q_groups, span, rows, index, distance, count):
     """Neighbors of up to four query rows."""
     n, k = w2.shape[0], index.shape[1]
@@ -337,6 +341,43 @@ def soft_average(index, distance, count, k, Y, beta, adaptive, out):
         for r in range(size):
             for o in range(Y.shape[1]):
                 out[i, o] += p[r] * Y[index[i, r], o]
+
+
+@njit(cache=True, inline="always")
+def _find_power(beta, smaller):
+    """Return n where beta is n times the smaller one, 0 where it is not or n is large."""
+    n = int(beta / smaller + 0.5)
+    return n if n <= LARGEST_POWER and abs(beta - n * smaller) <= 1e-12 * beta else 0
+
+
+@njit(cache=True)
+def soft_averages(index, distance, count, ks, betas, Y, adaptive, out):
+    """out[q, i, o] = what `soft_average` gives with ks[q] and betas[q]; faster where points of one k follow each other.
+
+    From the last point on backwards: exp(−d / β) is the n-th power of exp(−d / (n β)).
+    """
+    p, powers = np.empty(index.shape[1]), np.empty(index.shape[1])
+    for i in range(index.shape[0]):
+        base = -1
+        for q in range(ks.shape[0] - 1, -1, -1):
+            size = min(count[i], ks[q])
+            n = _find_power(betas[base], betas[q]) if base >= 0 and ks[base] == ks[q] and betas[q] > 0.0 else 0
+            if n == 0:
+                soft_weights(distance[i], size, betas[q], adaptive, p)
+                base, n = q, 1
+            for r in range(size):
+                powers[r] = p[r]
+            for _ in range(1, n):
+                for r in range(size):
+                    powers[r] *= p[r]
+            total = 0.0
+            for r in range(size):
+                total += powers[r]
+            for o in range(Y.shape[1]):
+                mean = 0.0
+                for r in range(size):
+                    mean += powers[r] * Y[index[i, r], o]
+                out[q, i, o] = mean / total if size > 0 else np.nan
 
 
 @njit(cache=True)

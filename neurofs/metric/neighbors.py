@@ -365,12 +365,13 @@ def prefix_curves(
     adaptive: bool = True,
     groups: Any = None,
     exclude: str = "overlap",
+    one_each: bool = False,
 ) -> np.ndarray:
     """Predict by soft kNN on the first n features of `order`, for every n of `sizes`, in one sweep.
 
-    Returns (points, sizes, queries, outputs), a point being a pair of k and beta. Distances only grow by the
-    features that a size adds to the one before, so all sizes together cost little more than the largest, and
-    further points next to nothing. Without `weights` the chosen features count alike; without `queries` the
+    Returns (points, sizes, queries, outputs), a point being a pair of k and beta; or with `one_each`, where each size
+    has its own point, (1, sizes, queries, outputs). Distances only grow by the features that a size adds to the one
+    before, so all sizes together cost little more than the largest, and further points next to nothing. Without `weights` the chosen features count alike; without `queries` the
     training rows are predicted leaving out as `find_neighbors` does.
     """
     train = as_samples(train)
@@ -382,7 +383,8 @@ def prefix_curves(
     added = np.split(order[: sizes.max(initial=0)], sizes[:-1])
     columns, q_columns = Columns(train), Columns(queries)
     k = max(1, min(max(k for k, _ in points), len(train)))
-    out = np.empty((len(points), sizes.size, len(queries), Y.shape[1]))
+    ks, betas = np.array([min(own_k, k) for own_k, _ in points]), np.array([float(beta) for _, beta in points])
+    out = np.empty((1 if one_each else len(points), sizes.size, len(queries), Y.shape[1]))
     for rows in blocks(len(queries), PREFIX_BLOCK):
         who = train.starts, t_groups, queries.starts[rows], q_groups[rows], span
         d = np.zeros((len(queries.starts[rows]), len(train)), np.float32)
@@ -392,9 +394,8 @@ def prefix_curves(
             for few in np.split(features, range(PREFIX_FEATURES, len(features), PREFIX_FEATURES)):
                 _add_features(columns.take(few), q_columns.take(few, rows), w2[few], d)
             loops_neighbors.prefix_select(d, *who, index, distance, count)
-            for point, (own_k, beta) in enumerate(points):
-                part = out[point, at, rows]
-                loops_neighbors.soft_average(index, distance, count, min(own_k, k), Y, beta, adaptive, part)
+            used = slice(at, at + 1) if one_each else slice(None)
+            loops_neighbors.soft_averages(index, distance, count, ks[used], betas[used], Y, adaptive, out[:, at, rows])
     return out
 
 

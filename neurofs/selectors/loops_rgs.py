@@ -21,7 +21,7 @@ from neurofs.metric.loops_neighbors import (
     soft_weights,
 )
 
-BUILT_ON = "24b9a1b3"  # checksum of metric/loops_neighbors.py, which numba's cache does not look at
+BUILT_ON = "0a47005f"  # checksum of metric/loops_neighbors.py, which numba's cache does not look at
 LEAST = 1e-6  # least weight, as a fraction of the largest
 
 
@@ -75,7 +75,7 @@ def _add_squares(flat, starts, x, index, count, u, out):
             out[f] += (u0 * t0 * t0 + u1 * t1 * t1) + (u2 * t2 * t2 + u3 * t3 * t3)
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _distances_of_batch(flat, starts, norms, w2, rows, queries, query_norms, d):
     """Distances of up to four rows to all rows; for a single row by differences."""
     if rows.shape[0] == 1:
@@ -85,7 +85,7 @@ def _distances_of_batch(flat, starts, norms, w2, rows, queries, query_norms, d):
         batch_distances(flat, starts, norms, queries, query_norms, d)
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def rgs_slope(flat, starts, groups, span, Y, i, d, w2, k, beta, adaptive, slope):
     """Add the slope h of row i, ∂e/∂w_f = w_f h_f, to `slope`; return the squared error of the row.
 
@@ -119,7 +119,7 @@ def _step(w, slope, step, limit):
         w[f] = max(w[f], LEAST * largest)
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def rgs_slopes(flat, starts, groups, span, Y, rows, k, beta, adaptive, w2, slope):
     """Write the slopes of e summed over `rows`, which share the weights; return their squared errors' sum."""
     m, n = starts.shape[0], w2.shape[0]

@@ -124,7 +124,7 @@ def test_equal_distances_give_the_mean():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("k", [1, 6, M])
+@pytest.mark.parametrize("k", [1, 6, 7, M])
 def test_local_linear(kind, k):
     X, Y, w = make(kind)
     Q = make(kind, m=6, seed=5)[0]
@@ -275,6 +275,24 @@ def test_prefix_curve(kind, sizes, weighted):
     got = neighbors.prefix_curve(X, Y, Q, order=order, sizes=sizes, weights=w if weighted else None, k=5)
     expected = reference.prefix_curve(X, Y, Q, order, sizes, w if weighted else np.ones(20), 5, 0.5, True)
     np.testing.assert_allclose(got, expected, atol=1e-4)
+
+
+POINTS = [(1, 0.1), (1, 0.5), (5, 0.1), (5, 0.25), (5, 0.5), (5, 0.07), (29, 0.25), (29, 0.5)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_prefix_curves_of_many_points(kind, adaptive):
+    """Points of one k share their exponentials where a β is a multiple of another, which changes no estimate."""
+    (X, Y, w), Q = make(kind, n=20), make(kind, m=9, n=20, seed=5)[0]
+    order, sizes = np.random.default_rng(2).permutation(20), [1, 3, 8, 20]
+    given = {"order": order, "sizes": sizes, "weights": w, "adaptive": adaptive}
+    got = neighbors.prefix_curves(X, Y, Q, points=POINTS, **given)
+    for at, (k, beta) in enumerate(POINTS):
+        expected = reference.prefix_curve(X, Y, Q, order, sizes, w, k, beta, adaptive)
+        np.testing.assert_allclose(got[at], expected, atol=1e-5)
+    own = neighbors.prefix_curves(X, Y, Q, points=POINTS[4:], one_each=True, **given)
+    np.testing.assert_allclose(own[0], [got[4 + at, at] for at in range(4)], atol=1e-12)
 
 
 def test_prefix_curve_leaving_out():
