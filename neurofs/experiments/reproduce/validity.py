@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.stats import binom
 
 from neurofs.comparison.digest import summarize
 from neurofs.comparison.evaluate import run_task
@@ -54,6 +55,8 @@ OPTIONS: dict[str, Any] = {"n_lags": 3, "decoders": ("knn",), "sizes": (3, 15, 6
 KEYS = ["scenario", "repeats", "method"]
 LEVEL = 0.05
 LEAST_COVERAGE, MOST_SIZE = 0.92, 0.06
+TAIL = 0.023
+"""How unlikely the sessions of a scenario must be for a claim not to hold: beyond two standard errors."""
 
 
 class Found(NamedTuple):
@@ -281,7 +284,7 @@ def _render(found: pd.DataFrame) -> list[str]:
 
 
 def claims(table: pd.DataFrame) -> Iterator[Claim]:
-    """Yield what a report promises, and whether it holds in every scenario, but for two standard errors."""
+    """Yield what a report promises, and whether it holds in every scenario, as far as so few sessions can tell."""
     found = measure(table)
     for repeats in REPEATS:
         own, again = choose(found, repeats=repeats), f"with {repeats} repeat{'s' * (repeats > 1)}"
@@ -292,14 +295,26 @@ def claims(table: pd.DataFrame) -> Iterator[Claim]:
         ):
             cells = choose(own, quantity=quantity)
             past = sign * (cells["rate"] - level)
-            worst = cells.loc[(past / cells["se"]).idxmax()]
+            chance = pd.Series(_tail(cells["rate"] * cells["n"], cells["n"], level, sign), cells.index)
+            worst = cells.loc[chance.idxmin()]
             yield make_claim(
                 f"{again}, {claim}",
                 None,
-                f"mean {cells['rate'].mean():.3f}; {int((past > 0).sum())} of {len(cells)} cells are past it; worst "
+                f"{np.average(cells['rate'], weights=cells['n']):.3f} of all {cells['n'].sum()}; "
+                f"{int((past > 0).sum())} of {len(cells)} cells are past it; worst "
                 f"{worst['rate']:.3f} ± {worst['se']:.3f} of {worst['n']} ({worst['scenario']}, {worst['method']})",
-                (past <= 2 * cells["se"]).all(),
+                (chance > TAIL).all(),
             )
+
+
+def _tail(hits: pd.Series, n: pd.Series, level: float, sign: int) -> np.ndarray:
+    """Return how likely so many hits of n, or more, are at the level; so few or fewer where the sign is −1.
+
+    >>> _tail(pd.Series([3.0]), pd.Series([10]), 0.05, 1).round(4), _tail(pd.Series([0.0]), pd.Series([1]), 0.92, -1)
+    (array([0.0115]), array([0.08]))
+    """
+    hits = hits.round()
+    return np.asarray(binom.sf(hits - 1, n, level) if sign > 0 else binom.cdf(hits, n, level))
 
 
 def plot(table: pd.DataFrame) -> Any:
