@@ -214,3 +214,16 @@ def track(folder: Path) -> Path:
     path = csv(COUNTS)(folder)
     write_text(folder / "m_behavior.csv", "\n".join([*heads, *lines]) + "\n")
     return path
+
+
+def phy(params: str) -> Make:
+    """What Kilosort leaves of the spikes of one channel."""
+
+    def make(folder: Path) -> Path:
+        samples = np.rint(30_000 * SPIKES[0]).astype(np.int64)
+        np.save(folder / "spike_times.npy", samples)
+        np.save(folder / "spike_clusters.npy", np.zeros(len(samples), dtype=np.int32))
+        write_text(folder / "params.py", params + "\n")
+        return folder
+
+    return make

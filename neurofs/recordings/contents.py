@@ -33,6 +33,9 @@ LARGEST_CHUNK = 64 * 2**20
 FEW_COLUMNS = 12
 """Columns that behavior has at most; counts have more, as a rule."""
 
+SIGNAL_WORDS = ("lfp", "ecog", "eeg", "dff", "fluor", "calcium")
+"""What names of continuous signals have in them."""
+
 SPIKE_WORDS = ("spike", "times", "train")
 
 
@@ -209,7 +212,7 @@ def advise(variables: list[Variable], path: Path) -> Iterator[str]:
     counts, spikes = _find_counts(variables), _find_spikes(variables)
     signal = "" if counts or spikes else _find_signal(variables)
     if signal:
-        yield f"--signal {_word(signal)} --sampling-rate HZ   if it holds a continuous signal, such as dF/F"
+        yield f"--signal {_word(signal)} --sampling-rate HZ   if it holds a continuous signal, such as dF/F or LFP"
     if counts:
         yield f"--counts {_word(counts)} --counts-bin-width {_width(variables, counts)}   if it holds counts per bin"
     if spikes:
@@ -282,9 +285,17 @@ def _find_counts(variables: list[Variable]) -> str:
 
 
 def _find_signal(variables: list[Variable]) -> str:
-    """Return the largest table of real numbers with more columns than behavior has."""
+    """Return what is called a signal, or the largest table of real numbers with more columns than behavior has."""
+    named = [v.name for v in variables if v.kind.startswith("float") and max(v.shape, default=0) > 1 and _is_signal(v)]
+    if named:
+        return named[0]
     tables = [v for v in variables if _is_wide(v) and v.low is not None and min(v.shape) > FEW_COLUMNS]
     return max(tables, key=lambda v: int(np.prod(v.shape))).name if tables else ""
+
+
+def _is_signal(variable: Variable) -> bool:
+    last = re.split(r"[./]", variable.name)[-1].lower()
+    return any(word in last for word in SIGNAL_WORDS)
 
 
 def _find_spikes(variables: list[Variable]) -> str:

@@ -263,7 +263,10 @@ def _list_channels(comparison: Comparison) -> Iterator[Block]:
     names = list_selectors(comparison)
     by = find_key(names[0]).label if names else "no selector"
     rows = [tuple(record[key] for key in used) for record in records]
-    columns, digits = zip(*(CHANNEL_COLUMNS[key] for key in used), strict=True)
+    session = comparison.summary.session
+    unit = f" ({printable(session.numbers)})" if session.is_signal else ""
+    columns = tuple(CHANNEL_COLUMNS[key][0] + (unit if key in ("mean", "sd") else "") for key in used)
+    digits = tuple(CHANNEL_COLUMNS[key][1] for key in used)
     first = "tuned or adding first, " if comparison.summary.channels else ""
     yield _table("channels", Table(f"Channels, {first}by weight of {by}", columns, rows, digits), sortable=True)
     tests = comparison.summary.channels

@@ -143,3 +143,10 @@ def test_advice_names_spikes_by_the_last_part_of_a_name(tmp_path):
     (first, second) = advise([Variable("a b; rm", "float64", (100, 2), -1.0, 1.0)], tmp_path / "my file.mat")
     assert first.startswith("--behavior 'a b; rm' --behavior-rate HZ")
     assert second.startswith("--behavior-file 'my file.mat'")
+
+
+@pytest.mark.parametrize("name", ["lfp", "ECoG_raw"])
+def test_a_name_of_a_signal_is_enough_whatever_its_channels(tmp_path, name):
+    result = inspect(write_h5(tmp_path / "a.h5", **{name: MOVES, "X": MOVES}))
+    assert result.exit_code == 2
+    assert f"  --signal {name} --sampling-rate HZ" in result.stdout

@@ -208,10 +208,9 @@ def find_jumps(time: np.ndarray, values: np.ndarray) -> np.ndarray:
 
     >>> time = np.arange(400) / 10
     >>> rows = np.column_stack([np.sin(time), np.cos(time)])
-    >>> find_jumps(time, rows).tolist(), find_jumps(time[:300], np.delete(rows, np.arange(100, 200), axis=0)).tolist()
-    ([], [])
-    >>> find_jumps(time[:385], np.delete(rows, np.arange(100, 115), axis=0)).tolist()
-    [100]
+    >>> cut = np.delete(rows, np.arange(100, 115), axis=0)
+    >>> find_jumps(time, rows).tolist(), find_jumps(time[: len(cut)], cut).tolist()
+    ([], [100])
     """
     half = values.shape[1] // 2
     found = np.zeros(max(0, len(time) - 1), bool)

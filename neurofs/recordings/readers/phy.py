@@ -28,6 +28,9 @@ LABELS = ("group", "KSLabel")
 MAX_TEXT = 2**24
 """Bytes of a table or of params.py; real ones have some thousand."""
 
+LEAST_RATE = 1000.0
+"""Samples per second below which no spike is seen."""
+
 RATE = re.compile(r"^[ \t]*sample_rate[ \t]*=[ \t]*([^#;\n]*)", re.MULTILINE)
 AMPLITUDES = "amplitudes.npy"
 TABLES = ("cluster_*.tsv", "cluster_*.csv")
@@ -110,6 +113,9 @@ def _as_seconds(samples: np.ndarray, path: Path, options: LoadOptions, notes: li
         remedy = "If they are in seconds, say --time-unit s."
         raise InputError("spike_times.npy", "times in samples, whole numbers", "fractions", remedy)
     rate, source = (options.sampling_rate, "as given") if options.sampling_rate else (_read_rate(path), "of params.py")
+    if rate < LEAST_RATE:
+        remedy = f"In kHz? Then say --sampling-rate {1000 * rate:g}."
+        raise InputError("sampling rate", f"at least {LEAST_RATE:g} samples per second", f"{rate:g} {source}", remedy)
     notes.append(f"spike times: samples, {rate:g} per second {source}")
     return samples.astype(np.float64) / rate
 
