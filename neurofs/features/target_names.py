@@ -113,8 +113,8 @@ def explain_unknown_target(name: str, recording: Recording) -> str:
     """Return the message for somebody who named a target that does not exist."""
     known = [record["target"] for record in describe_targets(recording)]
     near = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {quoted(near[0])}? " if near else ""
-    return f"target {quoted(name)}: no such series or condition; {hint}It has: {_list_targets(recording)}"
+    hint = f"; did you mean {quoted(near[0])}?" if near else "."
+    return f"target {quoted(name)}: no such series or condition{hint} It has: {_list_targets(recording)}"
 
 
 def _list_targets(recording: Recording) -> str:
