@@ -10,7 +10,7 @@ from numba import njit
 
 from neurofs.metric.loops_neighbors import ZERO, sift_down, soft_weights
 
-BUILT_ON = "6138265c"  # checksum of metric/loops_neighbors.py, which numba's cache does not look at
+BUILT_ON = "24b9a1b3"  # checksum of metric/loops_neighbors.py, which numba's cache does not look at
 
 
 # ----------------------------------------------------------------------------------------- single features

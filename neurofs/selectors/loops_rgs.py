@@ -21,7 +21,7 @@ from neurofs.metric.loops_neighbors import (
     soft_weights,
 )
 
-BUILT_ON = "6138265c"  # checksum of metric/loops_neighbors.py, which numba's cache does not look at
+BUILT_ON = "24b9a1b3"  # checksum of metric/loops_neighbors.py, which numba's cache does not look at
 LEAST = 1e-6  # least weight, as a fraction of the largest
 
 
