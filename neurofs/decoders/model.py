@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import xarray as xr
@@ -26,7 +26,7 @@ from neurofs.features.tensor import build_tensor
 from neurofs.ground.errors import UsageError, printable, quoted
 from neurofs.ground.showing import render_facts
 from neurofs.ground.threads import one_thread
-from neurofs.recordings.recording import SPIKES, Recording
+from neurofs.recordings.recording import SPIKES, Recording, require_recording
 
 NORMAL_95 = 1.959964
 MOST_NAMED = 8
@@ -104,7 +104,7 @@ class Model:
         Returns ``predicted`` (time, output) with the ends of 95 % intervals, ``low`` and ``high``, and ``trial``;
         time is the start of the bin. Classes are their numbers, their names in the attribute ``classes``.
         """
-        self.check_numbers(recording)
+        self.check_numbers(require_recording(recording, "predict"))
         tensor = build_tensor(recording, None, **self.head.binning.model_dump())
         missing = "mean" if adapt and missing == "refuse" else missing
         order = match_channels(self.channels, [str(name) for name in tensor["channel"].values], recording.name, missing)
@@ -247,6 +247,8 @@ def match_channels(wanted: list[str], found: list[str], session: str, missing: M
     >>> match_channels(["a", "b", "c"], ["c", "x", "a"], "day2", "zero").tolist()
     [2, -1, 0]
     """
+    if missing not in get_args(Missing):
+        raise UsageError(f"missing: expected one of {', '.join(get_args(Missing))}; found {quoted(missing)}")
     places = {name: place for place, name in enumerate(found)}
     order = np.array([places.get(name, -1) for name in wanted])
     lost = [name for name in wanted if name not in places]

@@ -26,7 +26,7 @@ from neurofs.ground.threads import one_thread
 from neurofs.recordings.readers.sizes import Budget, count_bytes
 
 HEAD, ARRAYS = "model.json", "arrays"
-MOST_JSON = 64 * 2**20
+MOST_JSON = 16 * 2**20  # 10,000 channels take 2 MB; in memory, it may become 40 times as much
 MOST_HEADER = 4096
 MOST_DIGITS = 300  # of a whole number; one with more is no float
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
@@ -190,7 +190,7 @@ def _check_head(folder: Path, plain: dict[str, Any]) -> Head:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise unfit(f"{where}: {place}", first["msg"], first["input"]) from None
+        raise unfit(f"{where}: {place}", first["msg"], _tell_short(first["input"])) from None
     except RecursionError:
         raise unfit(where, "few levels", "too many") from None
     if head.seal != find_seal(plain):
@@ -201,6 +201,13 @@ def _check_head(folder: Path, plain: dict[str, Any]) -> Head:
     if head.classes and len(head.outputs) != 1:
         raise unfit(f"{where}: outputs", "one, which is the class", len(head.outputs))
     return head
+
+
+def _tell_short(value: Any) -> str:
+    """Return a value as it is shown in an error; of a list or an object, only how many values it has."""
+    if isinstance(value, list | dict):
+        return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value):,}"
+    return str(value)
 
 
 def _read_arrays(folder: Path, head: Head) -> dict[str, np.ndarray]:
@@ -228,7 +235,8 @@ def _read_array(folder: Path, name: str, stored: StoredArray, budget: Budget) ->
         raise unfit(where, "the content that was written", "a change after that")
     found = _read_header(content, where)
     if found != (tuple(stored.shape), False, dtype):
-        raise unfit(where, f"{stored.dtype} {stored.shape} as {HEAD} says", f"{found[2]} {list(found[0])}")
+        order = ", column by column" if found[1] else ""
+        raise unfit(where, f"{stored.dtype} {stored.shape} as {HEAD} says", f"{found[2]} {list(found[0])}{order}")
     return np.frombuffer(content, dtype, offset=n_stored - n_bytes).reshape(stored.shape).copy()
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from neurofs.comparison.fitting import WARNING
 from neurofs.comparison.other_day import SessionScore, find_truth, score_session
 from neurofs.comparison.wording import SCORE_NAMES, format_estimate, format_percent
 from neurofs.decoders.model import Missing, Model
@@ -149,14 +150,17 @@ def tabulate(found: xr.Dataset) -> pd.DataFrame:
 
 
 def _find_angles(found: xr.Dataset) -> dict[str, np.ndarray]:
-    """Return the angle, in degrees, of each pair of outputs that are its cosine and its sine."""
+    """Return the angle, in degrees, of each pair of outputs that are its cosine and its sine, and the true one."""
     places = {str(output): o for o, output in enumerate(found["output"].values)}
     angles = {}
     for output, o in places.items():
         name = output.removeprefix("cos(").removesuffix(")")
         if output == f"cos({name})" and f"sin({name})" in places:
-            values = found["predicted"].values
-            angles[f"{printable(name)} (deg)"] = np.rad2deg(np.arctan2(values[:, places[f"sin({name})"]], values[:, o]))
+            sine = places[f"sin({name})"]
+            for kind, ending in {"predicted": "", "target": " target"}.items():
+                if kind in found:
+                    values = found[kind].values
+                    angles[f"{printable(name)}{ending} (deg)"] = np.rad2deg(np.arctan2(values[:, sine], values[:, o]))
     return angles
 
 
@@ -206,13 +210,14 @@ def render_predictions(found: Sequence[Prediction], model: Model) -> str:
 
 
 def describe_training(model: Model) -> list[str]:
-    """Return how good the model was where it was fitted, in one line if that is known."""
+    """Return how good the model was where it was fitted, if that is known, and what speaks against it."""
     head = model.head
+    serious = [note for note in head.notes if note.startswith(WARNING)]
     if head.cross_validation is None:
-        return []
+        return serious
     kind = SCORE_NAMES["accuracy" if head.classes else "r2"]
     own = [f"{printable(output.name)} {format_estimate(_own_score(output))}" for output in head.outputs]
-    return [f"in training, cross-validated {kind}: {', '.join(own)}"]
+    return [f"in training, cross-validated {kind}: {', '.join(own)}", *serious]
 
 
 def write_page(found: Sequence[Prediction], model: Model, path: Path) -> Path:

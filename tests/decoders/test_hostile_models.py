@@ -193,7 +193,17 @@ def test_550_damaged_or_hostile_models(sound, day, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "content", ["[" * 100_000, '{"schema": 1, "a": ' + '{"b":' * 50_000, "{}", "", "null", "\ufeff{}"]
+    "content",
+    [
+        "[" * 100_000,
+        '{"schema": 1, "a": ' + '{"b":' * 50_000,
+        '{"schema": 1, "a": [' + "{}, " * 4_500_000 + "1]}",  # 18 MB that would take a gigabyte
+        "{}",
+        "",
+        "null",
+        "\ufeff{}",
+    ],
+    ids=range(7),
 )
 def test_no_json_of_a_model(tmp_path, content):
     (tmp_path / "model.json").write_text(content)

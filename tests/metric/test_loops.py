@@ -147,6 +147,25 @@ def test_pairwise_distances(kind):
     np.testing.assert_allclose(cross, D[:5], rtol=1e-5, atol=1e-3)
 
 
+@pytest.mark.parametrize(
+    "starts",
+    [np.arange(37) * 3, np.arange(0, 37, 3) * 3, 3 * np.array([20, 2, 9]), 1 + np.arange(36) * 3, np.array([0, 4, 11])],
+    ids=["all", "thinned", "few of many", "shifted", "of no bins"],
+)
+@pytest.mark.parametrize("offset", [0.0, 1000.0])
+def test_distances_of_single_windows(starts, offset):
+    rng = np.random.default_rng(0)
+    flat, w = (rng.normal(size=120) + offset).astype(np.float32), rng.integers(0, 4, 12) / 4
+    rows = Samples(flat, starts, 12, n_channels=3)
+    X, window = np.asarray(rows), Samples((rng.normal(size=15) + offset).astype(np.float32), np.array([3]), 12)
+    expected = reference.distances(np.asarray(window).astype(float), X.astype(float), w)
+    ready = neighbors.Distances(rows, w)
+    for _ in range(2):  # what it works in is used again
+        np.testing.assert_allclose(ready.to(window), expected, rtol=1e-7)
+    whole = neighbors.pairwise_distances(window, rows, weights=w, dtype=np.float64)
+    np.testing.assert_allclose(whole, expected, rtol=1e-7)
+
+
 def slope_of(samples, Y, i, w, k, beta, adaptive, dtype=np.float64):
     flat, w2 = samples.flat.astype(dtype), (w * w).astype(dtype)
     d, slope = np.empty(len(samples), np.float32), np.zeros(samples.n_features, dtype)

@@ -12,7 +12,8 @@ from pynwb import NWBHDF5IO
 
 import neurofs
 from neurofs.commands.main import main
-from neurofs.comparison.other_day import score_session
+from neurofs.comparison.other_day import find_truth, score_session
+from neurofs.ground.errors import UsageError
 from neurofs.recordings.recording import Series
 from neurofs.recordings.simulate import simulate_session
 from neurofs.running.predicting import predict_sessions, tabulate
@@ -86,6 +87,7 @@ def test_sessions_that_train_one_model_are_alike_and_there_once(folder, tmp_path
     found = run("fit", folder / "day1.nwb", tmp_path / "part.toml", *fit, "-o", tmp_path / "c")
     assert "warning: " in found.stdout
     assert "bins are copies of others" in found.stdout
+    assert "warning: " in run("predict", tmp_path / "c", folder / "day2.nwb").stdout
     assert "of day1, day2: " in run("fit", tmp_path / "all.toml", *fit, "-o", tmp_path / "d").stdout
 
 
@@ -182,6 +184,10 @@ def test_angles_are_written_in_degrees(folder, tmp_path):
     table = tabulate(model.predict(day))
     x, y = (np.cos(np.deg2rad(table["head (deg)"])), np.sin(np.deg2rad(table["head (deg)"])))
     length = np.hypot(table["cos(head)"], table["sin(head)"])
+    found = model.predict(day)
+    truth = find_truth(model, replace(day, behavior={"head": head}), found)[0]
+    true = tabulate(found.assign(target=(("time", "output"), truth)))["head target (deg)"]
+    np.testing.assert_allclose(np.exp(1j * np.deg2rad(true)), (truth @ [1, 1j]) / np.abs(truth @ [1, 1j]), atol=1e-9)
     np.testing.assert_allclose([table["cos(head)"], table["sin(head)"]], [x * length, y * length], atol=1e-9)
     assert len(str(table["time"][7])) <= 4
 
@@ -196,3 +202,11 @@ def test_classes_are_written_by_name(folder, tmp_path):
     assert "accuracy" in found.output
     assert "the model was fitted to this file, 0.2 to " in found.output
     assert "s: scores of what it has seen tell nothing" in found.output
+
+
+def test_what_is_no_recording_and_no_way_to_replace_channels_is_said(folder):
+    model = neurofs.read_model(folder / "model")
+    with pytest.raises(UsageError, match=r"predict: expected a Recording; found str\. Read one with neurofs\.load"):
+        model.predict("day2.nwb")
+    with pytest.raises(UsageError, match="missing: expected one of refuse, zero, mean; found 'none'"):
+        model.predict(neurofs.load(folder / "day2.nwb"), missing="none")
