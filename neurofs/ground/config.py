@@ -189,7 +189,7 @@ class TensorOptions(Options):
         "auto", description="Number of bins before (and with) the target's own; auto is 10, and less in short trials."
     )
     lead: float = Field(0.0, ge=-3600, le=3600, description="Predict this many seconds ahead (negative: behind).")
-    step: float | None = Field(None, ge=1e-6, description="Seconds between samples; one bin by default.")
+    step: float | None = Field(None, ge=1e-6, le=3600, description="Seconds between samples; one bin by default.")
     sqrt: bool = Field(False, description="Take the square root of counts.")
     smooth: float = Field(0.0, ge=0, le=60, description="SD of causal Gaussian smoothing of counts, in seconds.")
     period: tuple[str, str] | None = Field(
@@ -272,7 +272,7 @@ class VaryOptions(Options):
     around: Annotated[tuple[float, float], BeforeValidator(_read_values)] = Field(
         (-0.5, 1.0), description="For --by time: seconds before and after the event."
     )
-    window: float = Field(0.2, gt=0, description="For --by time: width of a window, in seconds.")
+    window: float = Field(0.2, gt=0, le=3600, description="For --by time: width of a window, in seconds.")
 
 
 T = TypeVar("T", bound=Options)

@@ -352,8 +352,8 @@ ROWS: list[Row] = [
         ("--bin-width", "inf"), ("--bin-width", "nan"), ("--lead", "nan"), ("--lead", "inf"), ("--smooth", "inf"),
         ("--smooth", "1e9"), ("--n-neighbors", 0), ("--n-neighbors", "1e300"), ("--beta", "nan"), ("--beta", -1),
         ("--beta", 0), ("--beta", "inf"), ("--n-lags", 0), ("--n-splits", 1), ("--sizes", 0), ("--sizes", "-1,x"),
-        ("--seed", -1), ("--step", "nan"), ("--from", "inf"), ("--to", "-inf"), ("--set", "corrcoef.x=1"),
-        ("--counts-bin-width", "1e300"), ("--counts-bin-width", "nan"))),
+        ("--seed", -1), ("--step", "nan"), ("--step", "1e300"), ("--from", "inf"), ("--to", "-inf"),
+        ("--set", "corrcoef.x=1"), ("--counts-bin-width", "1e300"), ("--counts-bin-width", "nan"))),
     *((f"simulate {flag} {value}", alone("simulate", "FOLDER/day.npz", flag, value), "refused") for flag, value in (
         ("--seed", -1), ("--drift", "nan"), ("--drift", "inf"), ("--n-trials", 0), ("--n-trials", 10**12))),
     ("reproduce --seed -1", alone("reproduce", "peaking", "--repetitions", 1, "--seed", -1), "refused"),
