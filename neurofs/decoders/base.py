@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 from statistics import fmean as mean
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -203,8 +204,13 @@ class TunedDecoder(Decoder):
     SOFTENS: ClassVar[bool] = False
 
     def fit(
-        self, X: Any, y: Any, groups: Any = None, feature_weights: Any = None, holdouts: Sequence[Holdout] | None = None
-    ) -> Any:
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        feature_weights: ArrayLike | None = None,
+        holdouts: Sequence[Holdout] | None = None,
+    ) -> Self:
         """Fit `y` (rows,) or (rows, outputs) to `X`, an array or `Samples`.
 
         Numbers are values, whole ones too, as for every regressor of scikit-learn; names of classes are refused.
@@ -262,7 +268,7 @@ class TunedDecoder(Decoder):
         self.n_features_in_, self.one_output_ = train.n_features, targets.ndim == 1
         return targets.reshape(len(train), -1)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the outputs of the rows of `X`, in the shape of the `y` of `fit`."""
         check_is_fitted(self)
         queries = as_samples(X)

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
@@ -44,10 +45,15 @@ class ClassDecoder(ClassifierMixin, TunedDecoder):
     target = "classes"
 
     def fit(
-        self, X: Any, y: Any, groups: Any = None, feature_weights: Any = None, holdouts: Sequence[Holdout] | None = None
-    ) -> Any:
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        feature_weights: ArrayLike | None = None,
+        holdouts: Sequence[Holdout] | None = None,
+    ) -> Self:
         """Fit the classes `y` to `X`; all else is as in `TunedDecoder.fit`, with one metric for all classes."""
-        if np.ndim(feature_weights) > 1:
+        if feature_weights is not None and np.ndim(feature_weights) > 1:
             raise ValueError("feature_weights must be one number per feature: all classes share a metric")
         self.classes_, columns = _split_labels(y)
         return super().fit(X, columns, groups, feature_weights, holdouts)
@@ -56,7 +62,7 @@ class ClassDecoder(ClassifierMixin, TunedDecoder):
         """Leave the columns as they are."""
         return np.zeros(targets.shape[1]), np.ones(targets.shape[1])
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the class of the rows of `X`."""
         columns = super().predict(X)
         return columns if self.classes_ is None else self.classes_[columns.argmax(axis=1)]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal, Self, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.linalg.lapack import dpotrf
 from sklearn.utils import check_random_state
@@ -20,6 +21,7 @@ from neurofs.decoders.base import Decoder, Step, as_values
 from neurofs.decoders.spread import LeftOut, Spread, fit_spread
 from neurofs.features.holdouts import pick_evenly
 from neurofs.features.samples import Samples, as_samples
+from neurofs.ground.keys import RandomState
 from neurofs.metric.block_ridge import PART, block_residuals, inner_products, inverse, kernel, square_norms
 from neurofs.metric.channel_path import learn_sparse_metric
 from neurofs.metric.learning import N_ROWS, N_STEPS, LearnedMetric, learn_metric, make_blocks, sort_rows
@@ -97,9 +99,9 @@ class KernelRGSDecoder(Decoder):
     n_steps: int = N_STEPS
     n_rows: int = N_ROWS
     memory_limit: float = 2e9
-    random_state: Any = None
+    random_state: RandomState = None
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> KernelRGSDecoder:
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Learn the metrics and fit the models; `groups` names the trial of each row."""
         samples, Y = as_samples(X), as_values(y, type(self).__name__)
         self._one_output = Y.ndim == 1
@@ -137,7 +139,13 @@ class KernelRGSDecoder(Decoder):
         self.metrics_.append(second)
         return [ridge, choose_ridge(second, *data, rng)[0]]
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    @overload
+    def predict(self, X: ArrayLike, return_std: Literal[False] = False) -> np.ndarray: ...
+
+    @overload
+    def predict(self, X: ArrayLike, return_std: Literal[True]) -> tuple[np.ndarray, np.ndarray]: ...
+
+    def predict(self, X: ArrayLike, return_std: bool = False) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Return the decoded targets; with `return_std` also their calibrated standard deviation."""
         check_is_fitted(self, "metrics_")
         samples = as_samples(X)

@@ -17,6 +17,7 @@ from neurofs.decoders import loops_lvq
 from neurofs.decoders.base import Grid, Part, Predict, Rehearsal, weigh
 from neurofs.decoders.classifiers import ClassDecoder
 from neurofs.features.samples import Samples
+from neurofs.ground.keys import RandomState
 from neurofs.ground.works import WORKS
 
 RULES = ("lvq1", "lvq2.1")
@@ -74,7 +75,7 @@ class LVQ(ClassDecoder):
     rate: float = 0.1
     window: float = 0.3
     n_epochs: int = 20
-    random_state: Any = 0
+    random_state: RandomState = 0
 
     def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         if self.rule not in RULES:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from neurofs.decoders.model import Model
 from neurofs.features.samples import Samples
@@ -96,7 +97,7 @@ class OnlineDecoder:
         self.bin, self.counted = before
         self.reset()
 
-    def feed(self, number: int, counts: Any, trial: Any = None) -> Estimate:
+    def feed(self, number: int, counts: ArrayLike, trial: object = None) -> Estimate:
         """Take the counts of the bin of this number; see the module for bins that are missing, late or repeated."""
         if self.bin >= 0 and number <= self.bin and not self._begins_anew(number):
             self.counted.repeated += number == self.bin
@@ -122,7 +123,7 @@ class OnlineDecoder:
         self.reset()
         return True
 
-    def step(self, counts: Any) -> Estimate:
+    def step(self, counts: ArrayLike) -> Estimate:
         """Take the counts of the next bin, in the order of the model's channels; return estimate and deviation."""
         counts = self._check(counts)
         self.bin += 1

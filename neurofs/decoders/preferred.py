@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from neurofs.decoders.base import Part, PartStep, Rehearsal, TunedDecoder
@@ -45,8 +46,13 @@ class MetricAverage(TunedDecoder):
     effort: str = "normal"
 
     def fit(
-        self, X: Any, y: Any, groups: Any = None, feature_weights: Any = None, holdouts: Sequence[Holdout] | None = None
-    ) -> Any:
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        feature_weights: ArrayLike | None = None,
+        holdouts: Sequence[Holdout] | None = None,
+    ) -> Self:
         """Fit all three, as `TunedDecoder.fit` does."""
         with shared_tables():
             return super().fit(X, y, groups, feature_weights, holdouts)

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from neurofs.ground.showing import render_facts
 
@@ -26,36 +27,37 @@ from neurofs.ground.showing import render_facts
 class Samples:
     """Samples as windows of one flat float32 buffer.
 
-    Parameters
-    ----------
-    flat : array of float32, 1-D, C-contiguous
-        The buffer.
-    starts : array of int64
-        Offset of the first feature of each sample.
-    n_features : int
-        Numbers in a window.
-    span : int, optional
-        How far the raw data of a sample reaches, in numbers of the buffer; `n_features` by default, more if
-        the counts were smoothed along time, or if the target is a derivative or interpolated.
-    n_channels : int, optional
-        Channels of a bin, so that feature f is channel ``f % n_channels``; `n_features` by default, a
-        window of one bin.
+        Parameters
+        ----------
+        flat : array of float32, 1-D, C-contiguous
+            The buffer.
+        starts : array of int64
+            Offset of the first feature of each sample.
+        n_features : int
+            Numbers in a window.
+        span : int, optional
+            How far the raw data of a sample reaches, in numbers of the buffer; `n_features` by default, more if
+            the counts were smoothed along time, or if the target is a derivative or interpolated.
+        n_channels : int, optional
+            Channels of a bin, so that feature f is channel ``f % n_channels``; `n_features` by default, a
+            window of one bin.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> counts = np.arange(8).reshape(4, 2)          # 4 bins of 2 channels
-    >>> samples = Samples.from_counts(counts, n_lags=2)
-    >>> samples.shape
-    (3, 4)
-    >>> np.asarray(samples)                           # oldest bin first
-    array([[0., 1., 2., 3.],
-           [2., 3., 4., 5.],
-           [4., 5., 6., 7.]], dtype=float32)
-    >>> np.asarray(samples[[2, 0]])[:, 0]
-    array([4., 0.], dtype=float32)
-    >>> bool(samples.overlaps(0, 1)), bool(samples.overlaps(0, 2))
-    (True, False)
+        Examples
+        --------
+        >>> import numpy as np
+    from numpy.typing import ArrayLike
+        >>> counts = np.arange(8).reshape(4, 2)          # 4 bins of 2 channels
+        >>> samples = Samples.from_counts(counts, n_lags=2)
+        >>> samples.shape
+        (3, 4)
+        >>> np.asarray(samples)                           # oldest bin first
+        array([[0., 1., 2., 3.],
+               [2., 3., 4., 5.],
+               [4., 5., 6., 7.]], dtype=float32)
+        >>> np.asarray(samples[[2, 0]])[:, 0]
+        array([4., 0.], dtype=float32)
+        >>> bool(samples.overlaps(0, 1)), bool(samples.overlaps(0, 2))
+        (True, False)
     """
 
     flat: np.ndarray
@@ -86,7 +88,7 @@ class Samples:
         object.__setattr__(self, "span", self.span or self.n_features)
 
     @classmethod
-    def from_counts(cls, counts: Any, n_lags: int, rows: Any = None) -> Samples:
+    def from_counts(cls, counts: ArrayLike, n_lags: int, rows: ArrayLike | None = None) -> Samples:
         """Windows of `n_lags` bins over `counts` (time, channel), without a copy if it is float32 in C order.
 
         `rows` are the newest bins of the windows; by default all that have ``n_lags - 1`` bins before them.
@@ -100,7 +102,7 @@ class Samples:
         return cls(counts.reshape(-1), starts, n_lags * n_channels, n_channels=n_channels)
 
     @classmethod
-    def from_array(cls, X: Any) -> Samples:
+    def from_array(cls, X: ArrayLike) -> Samples:
         """Take the rows of an ordinary matrix as samples, which then do not overlap; no copy if float32."""
         X = np.ascontiguousarray(X, dtype=np.float32)
         if X.ndim != 2:
@@ -149,7 +151,7 @@ class Samples:
         windows = np.lib.stride_tricks.sliding_window_view(self.flat, self.n_features)
         return windows[self.starts].astype(dtype or np.float32, copy=False)
 
-    def unfold(self, channels: Any) -> np.ndarray:
+    def unfold(self, channels: ArrayLike) -> np.ndarray:
         """Return the windows of some channels, (samples, lags, channels), oldest lag first.
 
         >>> Samples.from_counts(np.arange(8).reshape(4, 2), n_lags=2).unfold([1])[:, :, 0]
@@ -160,9 +162,9 @@ class Samples:
         places = np.arange(self.n_lags)[:, None] * self.n_channels + np.asarray(channels)
         return np.asarray(self.flat[self.starts[:, None, None] + places])
 
-    def overlaps(self, i: Any, j: Any) -> Any:
+    def overlaps(self, i: ArrayLike, j: ArrayLike) -> np.ndarray:
         """Whether samples `i` and `j` share raw data."""
-        return np.abs(self.starts[i] - self.starts[j]) < self.span
+        return np.abs(self.starts[np.asarray(i)] - self.starts[np.asarray(j)]) < self.span
 
 
 def as_samples(X: Any) -> Samples:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from neurofs.features.samples import Samples
+from neurofs.ground.keys import Seed
 
 BLOCKS_PER_FOLD = 5  # permuted folds without trials are made of so many blocks each
 
@@ -79,7 +80,7 @@ class BlockedKFold:
     [0 1 2 3 4 5] [7 8 9] 0
     """
 
-    def __init__(self, n_splits: int = 5, n_runs: int = 1, random_state: Any = None, shift: float = 0.0) -> None:
+    def __init__(self, n_splits: int = 5, n_runs: int = 1, random_state: Seed = None, shift: float = 0.0) -> None:
         if n_splits < 2:
             raise ValueError(f"n_splits must be at least 2; found {n_splits}")
         if n_runs < 1:
@@ -88,11 +89,11 @@ class BlockedKFold:
             raise ValueError(f"shift must be from -0.5 to 0.5, with one run per fold; found {shift} and {n_runs} runs")
         self.n_splits, self.n_runs, self.random_state, self.shift = n_splits, n_runs, random_state, shift
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
         """Return the number of folds."""
         return self.n_splits
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def split(self, X: object, y: object = None, groups: object = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the training and test rows of each fold, both in ascending order."""
         starts, span = _positions(X)
         blocks = _blocks(starts, groups)

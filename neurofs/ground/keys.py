@@ -6,9 +6,16 @@ The keys are those of `ground.config`, which checks their values; a test compare
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypedDict
 
+import numpy as np
+
 from neurofs.ground.effort import Effort
 
 Texts = str | Sequence[str]
+RandomState = int | np.random.RandomState | None
+"""Where random numbers come from, as scikit-learn takes it."""
+
+Seed = int | np.random.SeedSequence | np.random.Generator | None
+"""The same, as NumPy takes it."""
 
 
 class LoadKeys(TypedDict, total=False):

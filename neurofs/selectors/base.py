@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_consistent_length
@@ -55,10 +56,10 @@ class Selector(Method, SelectorMixin, BaseEstimator):
     published_settings: ClassVar[dict[str, Any]] = {}  # those that are other than the defaults
     is_metric = False  # whether the weights are the w of a distance, d_w(x, x') = Σ w² (x − x')²
 
-    n_features_to_select: Any = None
-    feature_groups: Any = field(default=None, kw_only=True)
+    n_features_to_select: int | float | None = None
+    feature_groups: ArrayLike | None = field(default=None, kw_only=True)
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Selector:
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Weigh the features of `X` (array, data frame or `Samples`) for the target(s) `y`.
 
         Text, truth values and whole numbers in one column are classes: a selector of values gets one column for each,
@@ -158,7 +159,7 @@ class Selector(Method, SelectorMixin, BaseEstimator):
         mask[self.order_[: self.n_selected_]] = True
         return mask
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: ArrayLike) -> np.ndarray:
         """Return the selected columns of `X`; those of `Samples` as an array."""
         if not isinstance(X, Samples):
             return super().transform(X)

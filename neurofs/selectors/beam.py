@@ -16,13 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from neurofs.features.samples import Samples
 from neurofs.features.splits import split_off
+from neurofs.ground.keys import RandomState
 from neurofs.ground.works import WORKS
 from neurofs.selectors.base import SetSelector
 from neurofs.selectors.feature_groups import FeatureGroups
@@ -84,16 +85,16 @@ class _Beam(SetSelector, EstimatorSelector):
     citation, origin = WORKS["ng1998"], "Ng 1998"
     _ranks_held_out = False
 
-    estimator: Any = "least-squares"
+    estimator: object = "least-squares"
     beam_width: int = 50
-    max_features: Any = None
+    max_features: int | None = None
     hold_out: float = 0.3
-    n_neighbors: Any = "auto"
-    discrete_target: Any = "auto"
+    n_neighbors: int | Literal["auto"] = "auto"
+    discrete_target: bool | Literal["auto"] = "auto"
     _: KW_ONLY
     allow_empty: bool = False
     split: str = "runs"
-    random_state: Any = None
+    random_state: RandomState = None
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         feature_groups = FeatureGroups(self.feature_groups, samples.n_features)

@@ -67,7 +67,7 @@ class BestSubset(SetSelector):
     color, marker, line = "olive", "d", "-."
     cost = f"2^N, N up to {MOST_GROUPS}"
 
-    criterion: Any = "bic"
+    criterion: object = "bic"
     _: KW_ONLY
     hold_out: float = 0.3
     allow_empty: bool = False

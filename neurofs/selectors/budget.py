@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_array
@@ -152,14 +152,14 @@ class BudgetedSelection(SetSelector, EitherSelector):
     color, marker = "darkcyan", "P"
     cost = "m² N n"
 
-    budget: Any = None
-    costs: Any = None
-    n_neighbors: Any = "auto"
+    budget: object = None
+    costs: object = None
+    n_neighbors: int | Literal["auto"] = "auto"
     _: KW_ONLY
-    beta: Any = "adaptive"
+    beta: float | Literal["adaptive"] = "adaptive"
     beta_factor: float = 0.5
     exclude: str = "overlap"
-    discrete_target: Any = "auto"
+    discrete_target: bool | Literal["auto"] = "auto"
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         feature_groups = FeatureGroups(self.feature_groups, samples.n_features)

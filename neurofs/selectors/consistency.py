@@ -18,7 +18,7 @@ any number of values and of classes works the same way.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -44,8 +44,8 @@ class _Sufficient(SetSelector, ClassSelector):
 
     citation, origin = WORKS["almuallim1994"], "Almuallim & Dietterich 1994"
 
-    tolerance: Any = "auto"
-    levels: Any = None
+    tolerance: object = "auto"
+    levels: object = None
     binning: str = "cap"
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
@@ -265,7 +265,7 @@ class GaveUp(ValueError):
 class _Focus(_Sufficient):
     """A search for the smallest sufficient set."""
 
-    max_tests: Any = "auto"
+    max_tests: int | Literal["auto"] = "auto"
 
     def _find(self, part: Partition, allowed: int) -> tuple[list[int], np.ndarray]:
         first = (part.n_all - part.score()[0]).astype(float)

@@ -12,7 +12,7 @@ With several outputs the score is the mean over outputs; `output_scores_` keeps 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -20,6 +20,7 @@ from sklearn.utils import check_random_state
 from neurofs.features.holdouts import pick_evenly
 from neurofs.features.samples import Samples, as_samples
 from neurofs.ground.effort import bound
+from neurofs.ground.keys import RandomState
 from neurofs.ground.works import WORKS
 from neurofs.metric import neighbors
 from neurofs.selectors import loops_errors
@@ -114,7 +115,7 @@ class InfoGain(_Ranker, EitherSelector):
     cost = "m N"
 
     n_bins: int = 2
-    discrete_target: Any = "auto"
+    discrete_target: bool | Literal["auto"] = "auto"
 
     def _score(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         if not isinstance(self.n_bins, Integral) or self.n_bins < 2:
@@ -190,8 +191,8 @@ class SKS(_Ranker):
     color, marker = "magenta", "v"
     cost = "(m log m + m k) N"
 
-    n_neighbors: Any = "auto"
-    beta: Any = "adaptive"
+    n_neighbors: int | Literal["auto"] = "auto"
+    beta: float | Literal["adaptive"] = "adaptive"
     exclude: str = "overlap"
     _: KW_ONLY
     beta_factor: float = 0.5
@@ -277,7 +278,7 @@ class Random(_Ranker):
     target = "any"
     cost = "N"
 
-    random_state: Any = None
+    random_state: RandomState = None
 
     def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
         return super()._check_fit(X, as_numbers(y))

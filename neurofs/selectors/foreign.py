@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from neurofs.features.samples import Samples
@@ -27,7 +28,7 @@ class ForeignSelector(Selector):
     source: ClassVar[Any] = None
     _are_labels: bool = False
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Selector:
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Selector:
         """Weigh the features of `X` as the source does; labels are whole numbers."""
         self._are_labels = are_labels(np.asarray(y))
         return super().fit(X, y, groups)

@@ -13,12 +13,13 @@ NOTES.md says how many features each start finds.
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from neurofs.features.samples import Samples
+from neurofs.ground.keys import RandomState
 from neurofs.metric.channel_path import learn_sparse_metric
 from neurofs.metric.learning import N_ROWS, N_STEPS, choose_start, learn_metric, sort_rows
 from neurofs.selectors.pairs import standing_out, survey_pairs
@@ -85,9 +86,9 @@ class KernelRGS(EitherSelector):
     sparse: bool = False
     n_steps: int = N_STEPS
     n_rows: int = N_ROWS
-    random_state: Any = None
+    random_state: RandomState = None
     progress: Callable[[int, float], None] | None = None
-    discrete_target: Any = "auto"
+    discrete_target: bool | Literal["auto"] = "auto"
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         """Learn the metric and return its weights."""

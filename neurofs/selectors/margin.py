@@ -8,13 +8,14 @@ and what is of its trial are left out. After Gilad-Bachrach, Navot and Tishby (I
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from neurofs.features.holdouts import pick_evenly
 from neurofs.features.samples import Samples
+from neurofs.ground.keys import RandomState
 from neurofs.ground.works import WORKS
 from neurofs.metric import loops_neighbors, neighbors
 from neurofs.selectors import loops_margin
@@ -99,7 +100,7 @@ class _MarginSelector(ClassSelector):
     citation, origin = WORKS["gilad2004"], "Gilad-Bachrach, Navot & Tishby 2004"
 
     utility: str = "linear"
-    beta: Any = "auto"
+    beta: float | Literal["auto", "distance"] = "auto"
 
 
 @dataclass(eq=False, repr=False)
@@ -156,9 +157,9 @@ class Simba(_MarginSelector):
 
     n_epochs: int = 1
     n_starts: int = 5
-    step_size: Any = "auto"
+    step_size: float | Literal["auto"] = "auto"
     exclude: str = "overlap"
-    random_state: Any = None
+    random_state: RandomState = None
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         check_utility(self.utility, ("linear", "sigmoid"))
@@ -277,7 +278,7 @@ class GFlip(SetSelector, _MarginSelector):
     n_starts: int = 2
     max_passes: int = MOST_PASSES
     exclude: str = "overlap"
-    random_state: Any = None
+    random_state: RandomState = None
     start: str = "by turns"
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:

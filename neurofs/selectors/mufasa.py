@@ -7,13 +7,14 @@ generated; `Mufasa` is the selector that draws them from the columns of a matrix
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
 from neurofs.features.samples import Samples
+from neurofs.ground.keys import RandomState
 from neurofs.ground.works import WORKS
 from neurofs.metric import neighbors
 from neurofs.selectors.base import SetSelector
@@ -132,22 +133,22 @@ class Mufasa(SetSelector, EstimatorSelector):
     color, marker, line = "green", "*", "--"
     cost = "m² n J"
 
-    n_features_to_select: Any = 0.5
+    n_features_to_select: int | float | None = 0.5
     n_rounds: int = 50
-    meta_features: Any = None
-    estimator: Any = None
-    cv: Any = 5
-    scoring: Any = None
+    meta_features: object = None
+    estimator: object = None
+    cv: object = 5
+    scoring: object = None
     width: float = 0.5
     step: float = 0.5
-    n_neighbors: Any = "auto"
+    n_neighbors: int | Literal["auto"] = "auto"
     exclude: str = "overlap"
-    discrete_target: Any = "auto"
-    random_state: Any = None
+    discrete_target: bool | Literal["auto"] = "auto"
+    random_state: RandomState = None
     max_rows: int = field(default=400, kw_only=True)
-    quality: Any = field(default=None, kw_only=True)
-    costs: Any = field(default=None, kw_only=True)
-    budget: Any = field(default=None, kw_only=True)
+    quality: object = field(default=None, kw_only=True)
+    costs: object = field(default=None, kw_only=True)
+    budget: object = field(default=None, kw_only=True)
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         for name in ("n_rounds", "max_rows"):

@@ -13,7 +13,7 @@ By chance the best of N features has about √(2 ln(N²/2)): 5 for 640. NOTES.md
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.linalg import solve
@@ -63,7 +63,7 @@ class Pairs(EitherSelector):
     color, marker = "teal", "p"
     cost = "m N²"
 
-    discrete_target: Any = "auto"
+    discrete_target: bool | Literal["auto"] = "auto"
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         z, self.partners_ = survey_pairs(samples, self._columns(Y))

@@ -9,7 +9,7 @@ ridge λ, which makes any classes separable, of section 3.5.4 of Navot (2006).
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import minimize
@@ -69,7 +69,7 @@ class R2W2(ClassSelector):
     is_metric = True
     cost = "m² N to m³ per step; m² memory"
 
-    width: Any = "auto"
+    width: float | Literal["auto"] = "auto"
     ridge: float = 0.1
     n_steps: int = 50
     max_rows: int = 2000

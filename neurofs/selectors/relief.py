@@ -12,7 +12,7 @@ features have weight 0 but keep their place in the order.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -323,7 +323,7 @@ class ReliefF(ClassSelector):
     color, marker = "brown", "h"
     cost = "m² N"
 
-    n_neighbors: Any = "auto"
+    n_neighbors: int | Literal["auto"] = "auto"
     scaled: bool = True
     exclude: str = "overlap"
 
@@ -377,7 +377,7 @@ class RReliefF(Selector):
     citation, origin = WORKS["robnik1997"], "Robnik-Šikonja & Kononenko 1997"
     color, marker = "olive", "P"
 
-    n_neighbors: Any = "auto"
+    n_neighbors: int | Literal["auto"] = "auto"
     sigma: float = 20.0
     scaled: bool = True
     exclude: str = "overlap"

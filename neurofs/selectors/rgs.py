@@ -14,13 +14,14 @@ from __future__ import annotations
 import sys
 from dataclasses import KW_ONLY, dataclass
 from math import isqrt
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from neurofs.features.samples import Samples
 from neurofs.ground.effort import bound
+from neurofs.ground.keys import RandomState
 from neurofs.ground.works import WORKS
 from neurofs.metric import neighbors
 from neurofs.selectors.ascent import BATCH, BLOCK, MOST_NEIGHBORS, MOST_PAIRS, REFERENCES, USUAL_EPOCHS, VISITS, Ascent
@@ -107,19 +108,19 @@ class RGS(Selector):
     is_metric = True
     cost = "m² N per epoch, m N with normal effort"
 
-    n_neighbors: Any = "auto"
-    beta: Any = "adaptive"
-    step_size: Any = "auto"
-    n_epochs: Any = "auto"
+    n_neighbors: int | Literal["auto", "log2"] = "auto"
+    beta: float | Literal["adaptive", "auto"] = "adaptive"
+    step_size: float | Literal["auto"] = "auto"
+    n_epochs: int | Literal["auto"] = "auto"
     n_starts: int = 1
     exclude: str = "overlap"
     multi_output: str = "joint"
-    random_state: Any = None
+    random_state: RandomState = None
     _: KW_ONLY
     beta_factor: float = 0.25
-    batch_size: Any = "auto"
+    batch_size: int | Literal["auto"] = "auto"
     survey: bool = True
-    step_limit: Any = 0.5
+    step_limit: float | Literal["none"] = 0.5
     order_by: str = "contribution"
     effort: str = "normal"
 
@@ -165,7 +166,7 @@ class RGS(Selector):
 
     def _tell_neighbors(self) -> str:
         k = {"auto": f"half of the samples, at most {MOST_NEIGHBORS}", "log2": "⌈log2 of the number of samples⌉"}
-        return f"k = {k.get(self.n_neighbors, self.n_neighbors)}"
+        return f"k = {k.get(str(self.n_neighbors), self.n_neighbors)}"
 
     def _tell_width(self) -> str:
         if self.beta == "adaptive":

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -39,18 +39,18 @@ class Step:
 class _Search(SetSelector, EstimatorSelector):
     """What the two directions share."""
 
-    estimator: Any = None
-    penalty: Any = 0.0
-    include: Any = ()
-    cv: Any = 5
-    scoring: Any = None
-    n_neighbors: Any = "auto"
-    beta: Any = "adaptive"
+    estimator: object = None
+    penalty: object = 0.0
+    include: object = ()
+    cv: object = 5
+    scoring: object = None
+    n_neighbors: int | Literal["auto"] = "auto"
+    beta: float | Literal["adaptive"] = "adaptive"
     exclude: str = "overlap"
     callback: Callable[[Step], None] | None = None
     _: KW_ONLY
     beta_factor: float = 0.5
-    discrete_target: Any = "auto"
+    discrete_target: bool | Literal["auto"] = "auto"
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         feature_groups = FeatureGroups(self.feature_groups, samples.n_features)

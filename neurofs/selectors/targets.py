@@ -1,7 +1,7 @@
 """Targets of selectors: values at variance 1, and classes, labels in and whole numbers out."""
 
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
@@ -32,7 +32,7 @@ class EitherSelector(Selector):
     """A selector of values and of classes, as `discrete_target` says; `_weigh` gets classes as 0, 1, …"""
 
     target = "continuous or classes"
-    discrete_target = "auto"  # a parameter of each such selector, at a place of its own
+    discrete_target: bool | Literal["auto"] = "auto"  # a parameter of each such selector, at a place of its own
 
     def _check_fit(self, X: Any, y: Any) -> tuple[Samples, np.ndarray]:
         if not is_discrete(y, self.discrete_target):

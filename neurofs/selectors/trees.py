@@ -24,6 +24,7 @@ from sklearn.utils import check_random_state
 
 from neurofs.features.samples import Samples
 from neurofs.features.splits import BlockedKFold
+from neurofs.ground.keys import RandomState
 from neurofs.metric import neighbors
 from neurofs.selectors.base import SetSelector
 from neurofs.selectors.c45 import DecisionTree
@@ -86,11 +87,11 @@ class EBFS(SetSelector, ClassSelector):
     color, marker = "olive", ">"
     cost = "v trees per round, at most N rounds"
 
-    confidence: Any = None
+    confidence: float | None = None
     nominal: int = 0
     cv: int = 10
     tolerance: float = 0.05
-    random_state: Any = None
+    random_state: RandomState = None
 
     def _weigh(self, samples: Samples, Y: np.ndarray, groups: Any) -> np.ndarray:
         self._check_settings()
