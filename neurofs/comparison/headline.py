@@ -27,6 +27,12 @@ LEVEL = 0.05
 MOST_KEPT = 12
 """Channels that are named as kept in most folds; summary.json has all."""
 
+FIELD = {
+    "classes": ("Accuracy per trial", "always the most frequent class"),
+    "angle": ("Mean error in degrees", "always the mean angle"),
+}
+"""What the score of the field is, and the answer that never changes."""
+
 MOST_TUNED = 5
 """Channels that are named as the most strongly tuned."""
 
@@ -46,7 +52,11 @@ def write_headline(summary: Findings) -> Headline:
     )
     return Headline(
         numbers=numbers,
-        how_well=[_describe_main(summary), *([_compare_with_rival(summary, rival_number)] if rival_number else [])],
+        how_well=[
+            _describe_main(summary),
+            *_tell_in_field(summary),
+            *([_compare_with_rival(summary, rival_number)] if rival_number else []),
+        ],
         which=[*tell_channels(summary.channels, summary.session.reach), *_describe_few_channels(summary)],
         believe=[judge_chance(summary.chance_of(summary.main)), *limit_chance(summary), *_doubt(summary)],
     )
@@ -103,14 +113,22 @@ def _describe_main(summary: Findings) -> str:
     if missed:
         what = "is not shown to decode" if summary.chance else "was not tested against chance on"
         said.append(f"{what} {'; '.join(missed)}")
-    if main.in_field is not None:
-        field = format_estimate(main.in_field, *((3, 2) if summary.session.classes else (1, 1)))
-        said[-1] += f", {'accuracy per trial' if summary.session.classes else 'mean error in degrees'} {field}"
     n_features = summary.session.n_channels * summary.session.n_lags
     used = f"{main.n.median:,} of {n_features:,}" if main.n.median < n_features else f"all {n_features:,}"
     auto = ", the decoder chosen on training data," if split_method(main.method)[1] == "auto" else ""
     name = name_method(main.method)
     return f"{name[0].upper()}{name[1:]}{auto} {'; it '.join(said)}, from {used} features."
+
+
+def _tell_in_field(summary: Findings) -> Iterator[str]:
+    """Say how well the main method does in the measure of the field, and what never changing the answer would give."""
+    found, guess = summary.by_method[summary.main].in_field, summary.guess_in_field
+    if found is None:
+        return
+    digits = (3, 2) if summary.session.classes else (1, 1)
+    what, always = FIELD["classes" if summary.session.classes else "angle"]
+    against = "" if guess is None else f"; {always} would give {format_number(guess, digits[0])}"
+    yield f"{what}: {format_estimate(found, *digits)}{against}."
 
 
 def _compare_with_rival(summary: Findings, rival: Number) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from neurofs.ground.errors import UsageError, printable, quoted
 from neurofs.recordings.conditions import MAX_CLASSES, find_classes
+from neurofs.recordings.quality import NO_BEHAVIOR
 from neurofs.recordings.recording import Recording, Series
 from neurofs.recordings.unnamed import is_unnamed
 
@@ -86,7 +87,14 @@ def check_named(name: str, series: Series) -> None:
 
 
 def explain_no_target(recording: Recording) -> str:
-    """Return the message for somebody who named no target."""
+    """Return the message for somebody who named no target.
+
+    >>> explain_no_target(Recording("toy", spikes=[[0.05]]))
+    'no behavior series and no conditions of trials to decode. If another file has them, on the same clock in seconds, \
+name it with --behavior-file FILE.'
+    """
+    if not describe_targets(recording):
+        return f"no behavior series and no conditions of trials to decode. {NO_BEHAVIOR}"
     return f"no target; choose one with --target: {_list_targets(recording)}"
 
 

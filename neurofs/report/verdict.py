@@ -92,11 +92,8 @@ def _show_field(summary: Summary) -> list[dict[str, Any]]:
     found = summary.by_method[summary.main].in_field
     if found is None or found.mean is None:
         return []
-    classes, guess = summary.session.classes, summary.guess_in_field
-    digits, label = (3, "Accuracy per trial") if classes else (1, "Mean error (°)")
-    always = "most frequent class" if classes else "mean angle"
-    detail = "same method" + ("" if guess is None else f"; always the {always}: {format_number(guess, digits)}")
-    return [{"key": "field", "label": label, **dict(found), "digits": digits, "detail": detail}]
+    digits, label = (3, "Accuracy per trial") if summary.session.classes else (1, "Mean error (°)")
+    return [{"key": "field", "label": label, **dict(found), "digits": digits, "detail": "same method"}]
 
 
 def _show_linear(summary: Summary, rival: Number | None) -> dict[str, Any] | None:
@@ -163,4 +160,4 @@ def _judge_chance(summary: Summary) -> dict[str, str]:
     beyond = {test.beyond for test in tests}
     kind, title = kinds[beyond.pop()] if len(beyond) == 1 else ("warn", "Beyond chance in part.")
     said = judge_chance(tests).removeprefix("This is beyond chance: ").removeprefix("This may be chance: ")
-    return _say(kind, title, said[0].upper() + said[1:])
+    return _say(kind, title, _as_sentence(said))

@@ -228,7 +228,12 @@ def test_classes_that_are_never_mistaken_are_no_certainty():
     trials = pd.DataFrame({"start": edges[:-1], "stop": edges[1:], "side": np.where(side, "left", "right")})
     session = Recording("toy", counts=counts, bin_width=0.1, trials=trials)
     options = {"n_lags": 2, "selectors": ["infogain"], "decoders": ["knn"], "sizes": [6, 12]}
-    found = neurofs.compare(session, "side", **options).summary.by_method["infogain"]
+    summary = neurofs.compare(session, "side", **options).summary
+    said = f"; always the most frequent class would give {max(np.bincount(side)) / 20:.3f}."
+    assert next(text for text in summary.headline.how_well if text.startswith("Accuracy per trial: 1.000")).endswith(
+        said
+    )
+    found = summary.by_method["infogain"]
     assert found.in_field.mean == found.pooled.accuracy.mean == 1
     for interval in (found.in_field, found.pooled.accuracy, found.pooled.balanced_accuracy):
         assert interval.low == pytest.approx(0.832, abs=0.001), "of 20 trials without a mistake"

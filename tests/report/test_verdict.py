@@ -3,7 +3,7 @@
 from comparisons import make_comparison
 
 from neurofs.comparison.headline import write_headline
-from neurofs.report.verdict import explain_score, list_numbers
+from neurofs.report.verdict import explain_score, judge, list_numbers
 
 
 def find_numbers(comparison, **updates):
@@ -33,3 +33,10 @@ def test_one_feature_is_one():
     one = comparison.summary.methods[0].n.model_copy(update={"median": 1})
     methods = [m.model_copy(update={"n": one}) for m in comparison.summary.methods]
     assert find_numbers(comparison, methods=methods)["main"]["detail"] == "1 feature"
+
+
+def test_names_of_outputs_keep_their_letters():
+    summary = make_comparison(outputs=("cos(ry)", "sin(ry)"), trials=False).summary
+    chance = [one.model_copy(update={"beyond": one.output == "cos(ry)"}) for one in summary.chance]
+    said = [one["text"] for one in judge(summary.model_copy(update={"chance": chance}))]
+    assert any(text.startswith("cos(ry) is decoded beyond chance") for text in said), said
