@@ -249,8 +249,12 @@ def _predict_curves(
 def _fit_decoder(
     problem: Problem, name: str, ranking: Ranking, tuned: Tuned, train: Half
 ) -> tuple[Any, dict[str, Any]]:
-    """Fit another decoder: auto takes the whole metric, the others the chosen features."""
-    whole = name == "auto" and ranking.metric is not None
+    """Fit another decoder: one that chooses how far to trust a metric takes all of it, the others the chosen features.
+
+    It may then end with all features alike, so that a metric that misleads costs nothing. The number of features was
+    chosen for soft kNN, which needs few where kernel ridge needs many.
+    """
+    whole = getattr(DECODERS[name], "SOFTENS", False) and ranking.metric is not None
     n = ranking.order.size if whole else tuned.choice.n
     holdouts = [Holdout(h.fit, h.test, h.weights.top(n)) for h in tuned.holdouts]
     decoder = DECODERS[name](**effort_of(DECODERS[name], problem.options))

@@ -25,6 +25,7 @@ from neurofs.ground.method import Method
 from neurofs.metric.tables import find_once
 
 POWERS = (1.0, 0.5, 0.0)  # of the weights of a metric that hold-outs choose from; 0 is unit weights
+WORTHWHILE = 0.02  # least relative improvement of the error for which weights are trusted
 Score = Callable[..., float]
 Predict = Callable[..., np.ndarray]
 Grid = Mapping[str, Sequence[float]]
@@ -242,11 +243,16 @@ class TunedDecoder(Decoder):
         return self
 
     def _trust(self, weights: Any, rehearsals: list[Rehearsal]) -> tuple[Any, list[Rehearsal]]:
-        """Return the power of the weights that the hold-outs prefer, and the hold-outs with it."""
+        """Return the power of the weights that the hold-outs prefer, and the hold-outs with it.
+
+        Where weights are hardly better than none there, they may be far worse elsewhere: then none are used.
+        """
         if not self.SOFTENS or not rehearsals or weights is None or np.unique(weights[weights > 0]).size == 1:
             return weights, rehearsals
         tried = {power: [t.soften(power) for t in rehearsals] for power in POWERS}
-        best = min(POWERS, key=lambda power: self._least_error(tried[power]))
+        errors = {power: self._least_error(rehearsals) for power, rehearsals in tried.items()}
+        best = min(POWERS, key=errors.__getitem__)
+        best = best if errors[best] < (1 - WORTHWHILE) * errors[0.0] else 0.0
         return soften(weights, best), tried[best]
 
     def _locate(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -14,27 +14,31 @@ from neurofs.features.holdouts import pick_evenly
 from neurofs.features.samples import Samples
 from neurofs.ground.effort import bound
 from neurofs.ground.works import WORKS
-from neurofs.metric.neighbors import Distances, pairwise_distances
+from neurofs.metric.neighbors import Distances, blocks, pairwise_distances
 from neurofs.metric.tables import find_table
 
+ROWS = 1024  # of a table that are worked on at a time
 Machine = Callable[[np.ndarray], np.ndarray]  # from the distances of queries to the training rows to predictions
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Distances among the training rows, and what all parameters share of them."""
+    """Distances among the training rows in single precision, what all parameters share, and the precision of that."""
 
     distances: np.ndarray
+    precision: Any = np.float32
 
     @cached_property
     def middle(self) -> float:
         """The median distance of some 100 rows to all rows, or 1 if it is 0."""
-        return float(np.median(self.distances[:: max(1, len(self.distances) // 100)])) or 1.0
+        few = self.distances[:: max(1, len(self.distances) // 100)]
+        return float(np.median(few.astype(self.precision, copy=False))) or 1.0
 
     @cached_property
     def row_mean(self) -> np.ndarray:
         """The mean distance of each row to all."""
-        return np.asarray(self.distances.mean(axis=1))
+        parts = (self.distances[rows].astype(self.precision, copy=False) for rows in blocks(len(self.distances), ROWS))
+        return np.concatenate([part.mean(axis=1) for part in parts])
 
 
 class KernelDecoder(TunedDecoder):
@@ -48,8 +52,8 @@ class KernelDecoder(TunedDecoder):
 
     def _fit_part(self, train: Samples, targets: np.ndarray, weights: Any, rehearsals: list[Rehearsal]) -> Part:
         chosen = self._choose(rehearsals)
-        table = find_table(train, weights).astype(self.PRECISION, copy=False)
-        return Part(weights, (train, self._solve(Table(table), targets, **chosen)), chosen)
+        table = Table(find_table(train, weights), self.PRECISION)
+        return Part(weights, (train, self._solve(table, targets, **chosen)), chosen)
 
     def _prepare(self, t: Rehearsal) -> Predict:
         inside = Table(find_table(t.train, t.weights))
@@ -58,7 +62,9 @@ class KernelDecoder(TunedDecoder):
 
     def _predict_part(self, part: Part, queries: Samples) -> np.ndarray:
         train, machine = part.model
-        return machine(pairwise_distances(queries, train, weights=part.weights, dtype=np.float64))
+        parts = [queries[first : first + ROWS] for first in range(0, max(len(queries), 1), ROWS)]
+        across = (pairwise_distances(few, train, weights=part.weights, dtype=np.float64) for few in parts)
+        return np.concatenate([machine(table) for table in across])
 
     def _start_part(self, part: Part) -> PartStep:
         train, machine = part.model
@@ -76,6 +82,7 @@ class KernelOfDistance:
 
     G are the inner products of the weighted features about their training mean:
     G_ij = ½ (r_i + r_j − t − d_ij), r_i the mean distance of row i to the training rows, t the mean of r.
+    Some rows at a time, so that no second array of that size is needed; among training rows K is exactly symmetric.
     """
 
     shape: str
@@ -86,16 +93,22 @@ class KernelOfDistance:
 
     def __call__(self, distances: np.ndarray, own_mean: np.ndarray) -> np.ndarray:
         """Return the kernel between queries and training rows; `own_mean` are the r_i of the queries."""
-        K = distances / self.width
+        K = np.empty(distances.shape, own_mean.dtype)
+        for rows in blocks(len(K), ROWS):
+            self._fill(distances[rows].astype(K.dtype, copy=False), own_mean[rows], K[rows])
+        return K
+
+    def _fill(self, distances: np.ndarray, own_mean: np.ndarray, K: np.ndarray) -> None:
+        np.divide(distances, self.width, out=K)
         if self.shape == "gaussian":
             np.exp(np.negative(K, out=K), out=K)
         else:
             np.reciprocal(np.add(K, 1.0, out=K), out=K)
         K += 1.0
         if self.linear:
+            half = 0.5 * self.mean
             K -= (0.5 * self.linear) * distances
-            K += (0.5 * self.linear) * (own_mean[:, None] + (self.row_mean - self.mean))
-        return K
+            K += (0.5 * self.linear) * ((own_mean - half)[:, None] + (self.row_mean - half))
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,5 +200,5 @@ class KernelRidgeMetric(KernelDecoder):
         )
         K = kernel(table.distances, row_mean)
         K[np.diag_indices_from(K)] += parameters["ridge"]
-        factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
+        factor = cho_factor(K.T, lower=True, overwrite_a=True, check_finite=False)  # as it lies in memory: no copy
         return KernelRidgeMachine(kernel, cho_solve(factor, targets.astype(K.dtype), check_finite=False))

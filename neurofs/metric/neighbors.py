@@ -371,8 +371,9 @@ def prefix_curves(
 
     Returns (points, sizes, queries, outputs), a point being a pair of k and beta; or with `one_each`, where each size
     has its own point, (1, sizes, queries, outputs). Distances only grow by the features that a size adds to the one
-    before, so all sizes together cost little more than the largest, and further points next to nothing. Without `weights` the chosen features count alike; without `queries` the
-    training rows are predicted leaving out as `find_neighbors` does.
+    before, so all sizes together cost little more than the largest, and further points next to nothing. Without
+    `weights` the chosen features count alike; without `queries` the training rows are predicted leaving out as
+    `find_neighbors` does.
     """
     train = as_samples(train)
     order, sizes = np.asarray(order, np.int64), np.asarray(sizes, np.int64)

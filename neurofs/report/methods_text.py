@@ -196,18 +196,21 @@ def _neighbors(comparison: Comparison, names: list[str]) -> str:
     )
 
 
+def _takes_metric(selector: str, decoder: str) -> bool:
+    """Tell whether a decoder takes all weights of a selector, as far as hold-outs trust them."""
+    return SELECTORS[selector].is_metric and getattr(DECODERS[decoder], "SOFTENS", False)
+
+
 def _others(comparison: Comparison) -> str:
     baselines = [n for n in _names(comparison) if n not in _selectors(comparison)]
     whole = [d for d in _decoded(comparison) if split_method(d)[1] == "auto"]
     chosen = [_name_cited(d) for d in _decoded(comparison) if d not in whole]
     text = f"Further decoders on the same features, tuned on the same hold-outs: {_join(chosen)}. " if chosen else ""
     if whole:
-        metric = [name_method(m) for m in whole if SELECTORS[split_method(m)[0]].is_metric]
-        features = (
-            f" ({_join(metric)}: on all features; hold-outs chose the weights, their roots or none)" if metric else ""
-        )
-        text += "Auto: soft kNN, local-linear regression, kernel ridge or their average, whichever did best there"
-        text += f"{features}. "
+        text += "Auto: soft kNN, local-linear regression, kernel ridge or their average, whichever did best there. "
+    metric = [name_method(d) for d in _decoded(comparison) if _takes_metric(*split_method(d))]
+    if metric:
+        text += f"{_join(metric)}: on all features; hold-outs chose the weights, their roots or none. "
     if "all" in _selectors(comparison) or baselines:
         wide = ["soft kNN on all features"] * ("all" in _selectors(comparison))
         wide += [_name_cited(b) for b in baselines]

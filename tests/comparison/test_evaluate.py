@@ -231,6 +231,15 @@ def test_no_decoder_learns_from_test_targets(decoder):
     assert_nothing_learned_from_test_targets(problem, Task("rgs", 0, 0, 1))
 
 
+def test_decoders_that_choose_how_far_to_trust_a_metric_take_all_of_it():
+    """Down to all features alike, so that a metric and a number of features that mislead cost them nothing."""
+    problem = make_problem(selectors=("rgs", "corrcoef"), decoders=("kernel-ridge", "ridge"), sizes=(2, 4))
+    rows = [row for name in ("rgs", "corrcoef") for row in run_task(problem, Task(name, 0, 0, 1)).rows if row["chosen"]]
+    found = {row["method"]: row["n"] for row in rows}
+    assert found["rgs + kernel-ridge"] == problem.samples.n_features
+    assert {found[m] for m in ("rgs", "rgs + ridge", "corrcoef", "corrcoef + kernel-ridge")} <= {2, 4}
+
+
 @pytest.mark.parametrize("method", ["ridge", "kalman", KERNEL, SPARSE])
 def test_no_decoder_of_all_features_learns_from_test_targets(method):
     problem = make_problem(decoders=tuple(OWN_METRIC))
