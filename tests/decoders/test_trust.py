@@ -55,6 +55,15 @@ def test_the_power_is_that_of_the_least_error_on_the_hold_outs(rows):
     np.testing.assert_array_equal(found, soften(weights, POWERS[int(np.argmin(errors))]))
 
 
+@pytest.mark.parametrize("kind", [SoftKNN, KernelRidgeMetric])
+def test_weights_that_hardly_differ_from_none_are_not_trusted(kind, rows):
+    """They help by less than WORTHWHILE."""
+    X, y = rows
+    slight = np.where(np.arange(10) < 2, 1.0, 0.998)
+    fitted = kind().fit(X[:300], y[:300], feature_weights=slight)
+    np.testing.assert_array_equal(fitted.parts_[0].weights, np.ones(10))
+
+
 def test_a_choice_of_features_given_parameters_and_linear_decoders_leave_weights_alone(rows):
     X, y = rows
     wrong = RIGHT[::-1].copy()
