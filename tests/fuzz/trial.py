@@ -18,6 +18,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from neurofs.commands.main import main
 
 SECONDS = 20.0
@@ -137,8 +139,12 @@ def _await_end(pid: int) -> bool:
 
 
 def _works(pid: int) -> bool:
-    """Tell whether a process runs, or would if it had a processor."""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "RD"
+    """Tell whether a process, or one that it has started, runs, or would if it had a processor."""
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(pid)
+        states = {one.status() for one in (process, *process.children(recursive=True))}
+        return bool(states & {psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP})
+    return True  # one of them has just ended
 
 
 def _bury(pid: int) -> tuple[int, resource.struct_rusage]:
