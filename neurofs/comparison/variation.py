@@ -391,7 +391,9 @@ def fit_laws(folds: pd.DataFrame, methods: Sequence[str], ratio: float) -> Itera
         scores = np.array([places[last].drop(index=fold).mean() for fold in places.index])
         misfit = float(np.sqrt(np.mean((places.mean().to_numpy() - _predict((a, b, c), n)) ** 2)))
         gain = _jackknife(grown, gains, ratio, misfit)
-        predicted = _jackknife(float(places[last].mean()) + grown, scores + gains, ratio, misfit)
+        found = _jackknife(float(places[last].mean()) + grown, scores + gains, ratio, misfit)
+        ends = {end: None if value is None else min(value, 1.0) for end, value in found}
+        predicted = Estimate(**ends)
         yield PowerLaw(method=method, a=a, b=b, c=c, most=most, asked=MORE * most, predicted=predicted, gain=gain)
 
 

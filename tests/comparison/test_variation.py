@@ -206,6 +206,7 @@ def test_amounts_are_marked_in_plain_numbers(tmp_path):
     found = neurofs.vary(make_areas(0, n_bins=300), "hand", by="channels", n_lags=1, n_splits=3, n_draws=1)
     page = (found.save(tmp_path) / "variation.html").read_text(encoding="utf-8")
     assert "mathdefault" not in page
+    assert found.found.laws[0].predicted.high <= 1
     for amount in (1, 2, 5, 10, 20):  # 20: twice as many as there are
         assert f">{amount}<" in page
 
