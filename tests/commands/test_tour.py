@@ -1,7 +1,6 @@
 """The notebook: it runs from top to bottom, and its pictures are those of today's code."""
 
 import os
-import re
 from pathlib import Path
 
 import pytest
@@ -18,22 +17,6 @@ def outputs_of(notebook):
     return [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
 
 
-NUMBER = re.compile(r"[-−]?\d+(?:[.,]\d+)*(?:e-?\d+)?")
-
-
-def texts_of(notebook):
-    """What stands below the cells as text."""
-    texts = [output.get("data", {}).get("text/plain", "") for output in outputs_of(notebook)]
-    return [text for text in texts if not text.startswith("<Figure")]
-
-
-def assert_same_text(ours, theirs):
-    """The same words, and numbers that differ by what processors differ in."""
-    assert re.sub(r"\s+|-+", " ", NUMBER.sub("#", ours)) == re.sub(r"\s+|-+", " ", NUMBER.sub("#", theirs))
-    numbers = [[float(n.replace("−", "-").replace(",", "")) for n in NUMBER.findall(text)] for text in (ours, theirs)]
-    assert numbers[0] == pytest.approx(numbers[1], rel=0.05, abs=0.02)
-
-
 def test_the_notebook_is_kept_with_its_pictures():
     notebook = read_tour()
     outputs = outputs_of(notebook)
@@ -46,15 +29,12 @@ def test_the_notebook_is_kept_with_its_pictures():
 @pytest.mark.slow
 def test_the_notebook_runs_from_top_to_bottom(tmp_path):
     client = pytest.importorskip("nbclient", reason="needs the extra notebook")
-    notebook, kept = read_tour(), read_tour()
+    notebook = read_tour()
     client.NotebookClient(notebook, timeout=1200, resources={"metadata": {"path": str(tmp_path)}}).execute()
     outputs = outputs_of(notebook)
     if "NEUROFS_KEEP_TOUR" in os.environ:  # how the pictures in the repository are made anew
         import nbformat
 
         nbformat.write(notebook, TOUR)
-        kept = notebook
-    for ours, theirs in zip(texts_of(notebook), texts_of(kept), strict=True):
-        assert_same_text(ours, theirs)
     assert sum("image/png" in output.get("data", {}) for output in outputs) >= 4
     assert sum("text/html" in output.get("data", {}) for output in outputs) >= 6
