@@ -14,7 +14,7 @@ and ridge regression. What is counted, for each scenario (`scenarios`):
 
 A standard error stands beside each rate: that of a share of n sessions, after one hit and one miss are added, so that a
 share of none or all has one as well. Three sessions of each kind are a look; `--repetitions 10` is the full form, some
-45 minutes of one core. What else a report prints is counted elsewhere: channels and peak lags by `reproduce
+25 minutes of one core. What else a report prints is counted elsewhere: channels and peak lags by `reproduce
 significance`, pairs of channels by `reproduce dependency`.
 """
 
@@ -46,7 +46,7 @@ from neurofs.recordings.recording import Recording
 from neurofs.running.executors import make_executor
 from neurofs.running.worker import Failure
 
-MINUTES, OURS = 13, True
+MINUTES, OURS = 8, True
 METHODS = {"hand": ("corrcoef", "ridge", "kalman"), "direction": ("infogain", "ridge")}
 """What decodes values and classes; the selector first."""
 

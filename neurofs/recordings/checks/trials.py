@@ -88,5 +88,5 @@ def _check_sorted(name: str, values: pd.Series) -> Iterator[Remark]:
     n_runs = int((known.to_numpy()[1:] != known.to_numpy()[:-1]).sum()) + 1
     if n_runs == n_values:
         text = f"trials are sorted by {quoted(name)}: each of its {n_values} values comes in one block"
-        why = "a fold then holds conditions that were never trained on, and slow drift looks like tuning"
+        why = "a fold then holds conditions never trained on: drift looks like tuning, and p may be too small"
         yield Remark(f"{text}; {why}", serious=n_values >= MANY_VALUES)
