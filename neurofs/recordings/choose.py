@@ -24,9 +24,9 @@ import pandas as pd
 from neurofs.ground.config import LoadOptions, split_names
 from neurofs.ground.errors import MAX_NAME, UsageError, printable, quoted
 from neurofs.recordings.expressions import choose_rows, is_expression
-from neurofs.recordings.readers.variables import word
 from neurofs.recordings.recording import TICK, Recording, Series
 from neurofs.recordings.sorting import keep_sorted, take_channels
+from neurofs.recordings.words import word
 
 USUAL = {
     "area": ("brainarea", "brainregion", "region", "location", "structure", "ecephysstructureacronym"),

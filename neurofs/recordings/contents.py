@@ -18,8 +18,8 @@ from neurofs.ground.config import read_session_file
 from neurofs.ground.errors import InputError, NeurofsError, printable
 from neurofs.recordings.readers.door import guard_reader
 from neurofs.recordings.readers.formats import find_format
-from neurofs.recordings.readers.variables import listed
 from neurofs.recordings.unnamed import find_step
+from neurofs.recordings.words import listed
 
 SAMPLE = 10_000
 """Numbers from which a range is taken."""

@@ -15,7 +15,7 @@ from neurofs.ground.files import find_paths
 from neurofs.recordings.quality import inspect_file
 from neurofs.recordings.readers.csv_pairs import PARTNERS
 from neurofs.recordings.readers.formats import find_format
-from neurofs.recordings.readers.variables import listed
+from neurofs.recordings.words import listed
 
 PIPELINE = "sessions.toml"
 """What a pipeline file is called unless the user names it."""

@@ -20,10 +20,10 @@ from neurofs.recordings.checks.channels import find_duplicates
 from neurofs.recordings.conditions import count_values
 from neurofs.recordings.readers import load
 from neurofs.recordings.readers.door import guard_reader
-from neurofs.recordings.readers.variables import listed
 from neurofs.recordings.recording import InvalidRecording, Recording, Series, find_gaps
 from neurofs.recordings.unnamed import find_velocity, is_unnamed
 from neurofs.recordings.window import BIN_WIDTH, N_LAGS, choose_window
+from neurofs.recordings.words import listed
 
 RARE = 0.1
 """A channel below this rate, in Hz, seldom says anything."""

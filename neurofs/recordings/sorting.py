@@ -13,9 +13,9 @@ import numpy as np
 
 from neurofs.ground.config import LoadOptions
 from neurofs.recordings.expressions import is_expression
-from neurofs.recordings.readers.variables import word
 from neurofs.recordings.recording import Recording
 from neurofs.recordings.remarks import Remark
+from neurofs.recordings.words import word
 
 COLUMNS = ("quality", "group", "kslabel", "clustergroup", "label", "kind", "sorting", "classification", "unitquality")
 NOISE = ("noise", "artifact", "artefact")

@@ -1,6 +1,7 @@
 """The map in neurofs/README.md: its tree is the real one, its path is the one that a spike takes, its code runs."""
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -107,3 +108,25 @@ def test_editors_know_every_public_name():
 def test_every_estimator_is_listed(registry):
     listed = re.findall(r"`(\w+)`\s\(([\w-]+)\)", MAP.partition("## Estimators")[2])
     assert {(kind.__name__, name) for name, kind in registry.own.items()} <= set(listed)
+
+
+FIRST = """
+import importlib, os, sys
+import h5py, numpy, pandas, scipy.signal, xarray
+for name in sys.argv[1:]:
+    child = os.fork()
+    if not child:
+        importlib.import_module(name)
+        os._exit(0)
+    if os.waitpid(child, 0)[1]:
+        sys.exit(f"{name} cannot be the first to be imported")
+"""
+
+
+@pytest.mark.posix
+@pytest.mark.slow
+@pytest.mark.parametrize("room", ["recordings", "features"])
+def test_each_module_can_be_the_first_to_be_imported(room):
+    names = [f"neurofs.{room}.{path.stem}" for path in sorted((HOME / room).glob("*.py"))]
+    done = subprocess.run([sys.executable, "-c", FIRST, *names], capture_output=True, text=True)
+    assert len(names) > 5 and not done.returncode, done.stderr

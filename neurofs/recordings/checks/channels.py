@@ -6,9 +6,9 @@ import numpy as np
 import scipy.sparse
 
 from neurofs.recordings.checks.spikes import FASTEST
-from neurofs.recordings.readers.variables import listed
 from neurofs.recordings.recording import Recording
 from neurofs.recordings.remarks import Remark, number
+from neurofs.recordings.words import listed
 
 PEAK = 1000.0
 """Spikes per second above which no neuron fires within one bin."""

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from neurofs.ground.errors import quoted
-from neurofs.recordings.readers.variables import listed
 from neurofs.recordings.recording import Recording, Series
 from neurofs.recordings.remarks import Remark
 from neurofs.recordings.unnamed import find_velocity, is_unnamed
+from neurofs.recordings.words import listed
 
 FACTORS = {
     1000.0: "milliseconds",

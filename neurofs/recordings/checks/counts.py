@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from neurofs.ground.errors import quoted
-from neurofs.recordings.readers.variables import listed
 from neurofs.recordings.recording import Recording
 from neurofs.recordings.remarks import Remark, number
+from neurofs.recordings.words import listed
 
 MOST = (127, 255, 32767, 65535)
 """The largest numbers of 8 and 16 bits."""

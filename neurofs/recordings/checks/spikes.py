@@ -6,9 +6,9 @@ import numpy as np
 
 from neurofs.ground.errors import printable
 from neurofs.recordings.checks.clocks import are_days
-from neurofs.recordings.readers.variables import listed
 from neurofs.recordings.recording import Recording
 from neurofs.recordings.remarks import Remark, number
+from neurofs.recordings.words import listed
 
 DAY = 86_400.0
 FASTEST = 300.0

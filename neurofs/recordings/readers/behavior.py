@@ -7,17 +7,9 @@ import numpy as np
 
 from neurofs.ground.errors import InputError, quoted
 from neurofs.recordings.readers.bins import read_seconds_per_unit
-from neurofs.recordings.readers.variables import (
-    Variables,
-    describe,
-    is_line,
-    is_numeric,
-    is_texts,
-    listed,
-    require_name,
-    word,
-)
+from neurofs.recordings.readers.variables import Variables, describe, is_line, is_numeric, is_texts, require_name
 from neurofs.recordings.recording import Series, default_columns
+from neurofs.recordings.words import listed, word
 
 BEHAVIOR_WORDS = (
     *("handvel", "handvelocity", "velocity", "vel", "cursorvel", "cursorvelocity", "vels"),

@@ -17,8 +17,9 @@ from neurofs.ground.errors import InputError, UsageError
 from neurofs.recordings.readers.behavior import Clock, find_shared_clock, read_behavior, read_clock
 from neurofs.recordings.readers.bins import TIME_WORDS
 from neurofs.recordings.readers.trial_tables import add_conditions, read_trials
-from neurofs.recordings.readers.variables import Variables, is_line, split_words
+from neurofs.recordings.readers.variables import Variables, is_line
 from neurofs.recordings.recording import Recording, Series
+from neurofs.recordings.words import split_words
 
 OPTIONS = split_words("behavior behavior_time behavior_rate circular trials trial_start trial_stop conditions")
 """Options that apply to the file with the behavior, once there is one."""

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from neurofs.ground.errors import InputError, quoted
-from neurofs.recordings.readers.variables import Variables, flag, is_line, is_number, split_words, word
+from neurofs.recordings.readers.variables import Variables, flag, is_line, is_number
+from neurofs.recordings.words import split_words, word
 
 CENTER_WORDS = ("bincenters", "bincentres")
 TIME_WORDS = (*split_words("time times t timestamps timestamp bintimes timevector timeframe binedges"), *CENTER_WORDS)

@@ -7,7 +7,8 @@ channels. Times in samples (`ts`), waveforms and lists of all spikes (`spindices
 from typing import Any
 
 from neurofs.recordings.readers.spike_lists import is_ragged
-from neurofs.recordings.readers.variables import has_size, is_line, is_texts, listed
+from neurofs.recordings.readers.variables import has_size, is_line, is_texts
+from neurofs.recordings.words import listed
 
 SPIKES = "spikes."
 PER_UNIT = (

@@ -9,7 +9,8 @@ from neurofs.recordings.readers.behavior import BEHAVIOR_WORDS
 from neurofs.recordings.readers.bins import TIME_WORDS, Bins, read_bins
 from neurofs.recordings.readers.signals import as_numbers, find_signal_unit
 from neurofs.recordings.readers.trial_tables import LABEL_WORDS
-from neurofs.recordings.readers.variables import Variables, describe, is_line, is_numeric, is_table, split_words
+from neurofs.recordings.readers.variables import Variables, describe, is_line, is_numeric, is_table
+from neurofs.recordings.words import split_words
 
 COUNT_WORDS = split_words(
     "counts spikecounts binnedspikes spikesbinned spikebins spikes spk neuraldata neural rates firingrates "

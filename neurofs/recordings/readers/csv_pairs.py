@@ -20,8 +20,9 @@ from neurofs.ground.config import LoadOptions
 from neurofs.ground.errors import InputError, quoted
 from neurofs.recordings.readers.layout import interpret
 from neurofs.recordings.readers.tables import Table, read_tables, split_unit
-from neurofs.recordings.readers.variables import Variables, listed, split_words, word
+from neurofs.recordings.readers.variables import Variables
 from neurofs.recordings.recording import Recording
+from neurofs.recordings.words import listed, split_words, word
 
 SPIKE_ENDS = ("_spikes", "_counts", "_signal", "")
 PARTNERS = ("_behavior", "_trials", "_channels")

@@ -29,8 +29,9 @@ from neurofs.recordings.readers.spike_lists import (
 from neurofs.recordings.readers.trial_cells import join_trial_cells
 from neurofs.recordings.readers.trial_structs import find_trial_structs, read_trial_structs
 from neurofs.recordings.readers.trial_tables import add_conditions, leave_out_open, read_trials
-from neurofs.recordings.readers.variables import Variables, find_kept, is_line, is_numeric, is_texts, listed, word
+from neurofs.recordings.readers.variables import Variables, find_kept, is_line, is_numeric, is_texts
 from neurofs.recordings.recording import Recording, Series
+from neurofs.recordings.words import listed, word
 
 OBSERVED_WORDS = ("observed", "obsintervals", "observedintervals")
 CHANNEL_PREFIXES = ("channel_", "unit_", "channels.", "units.", "electrode_")

@@ -16,7 +16,8 @@ from neurofs.ground.errors import InputError
 from neurofs.recordings.readers.h5files import as_text, check_size, follow, get_child, open_h5, read_array, read_content
 from neurofs.recordings.readers.hdf5 import find_objects
 from neurofs.recordings.readers.sizes import find_budget
-from neurofs.recordings.readers.variables import LeftOut, join_rows, split_words
+from neurofs.recordings.readers.variables import LeftOut, join_rows
+from neurofs.recordings.words import split_words
 
 MAX_DEPTH = 20
 NUMERIC = split_words("double single logical int8 uint8 int16 uint16 int32 uint32 int64 uint64")

@@ -29,8 +29,9 @@ from neurofs.recordings.readers.layout import interpret
 from neurofs.recordings.readers.neuralynx import MAGIC
 from neurofs.recordings.readers.nex import read_signal_times
 from neurofs.recordings.readers.sizes import count_bytes, find_budget
-from neurofs.recordings.readers.variables import Variables, listed, word
+from neurofs.recordings.readers.variables import Variables
 from neurofs.recordings.recording import TICK, Recording
+from neurofs.recordings.words import listed, word
 
 FASTEST = 2000.0
 """Samples per second above which a signal is taken for raw voltage."""

@@ -15,8 +15,9 @@ from neurofs.ground.errors import InputError, printable
 from neurofs.ground.files import hash_file, hash_files
 from neurofs.recordings.readers.sizes import find_budget
 from neurofs.recordings.readers.spike_lists import split_by_channel
-from neurofs.recordings.readers.variables import find_kept, split_words
+from neurofs.recordings.readers.variables import find_kept
 from neurofs.recordings.recording import Recording
+from neurofs.recordings.words import split_words
 
 OPTIONS = split_words("name behavior_file trials exclude_channels sort_spikes")
 WIRES = {".nse": 1, ".nst": 2, ".ntt": 4}

@@ -36,8 +36,9 @@ from neurofs.recordings.readers.h5files import (
 )
 from neurofs.recordings.readers.nwb_signals import SIGNALS, VOLTAGE, choose_signal, read_signal
 from neurofs.recordings.readers.nwb_tables import plain_columns, read_trials
-from neurofs.recordings.readers.variables import Variables, find_kept, listed, require_name, split_words, word
+from neurofs.recordings.readers.variables import Variables, find_kept, require_name
 from neurofs.recordings.recording import Recording, Series
+from neurofs.recordings.words import listed, split_words, word
 
 OPTIONS = split_words(
     "name behavior behavior_file circular trials exclude_channels sort_spikes time_unit sampling_rate "

@@ -7,8 +7,8 @@ import pandas as pd
 
 from neurofs.ground.errors import InputError, quoted
 from neurofs.recordings.readers.tables import UNITS, find_time as find_time_name, split_unit
-from neurofs.recordings.readers.variables import listed
 from neurofs.recordings.recording import Series
+from neurofs.recordings.words import listed
 
 STARTS, STOPS = ("start", "start_time"), ("stop", "stop_time", "end", "end_time")
 

@@ -34,8 +34,9 @@ from neurofs.recordings.readers.object_series import (
 )
 from neurofs.recordings.readers.signals import as_numbers, settle_signal
 from neurofs.recordings.readers.spike_lists import split_by_channel
-from neurofs.recordings.readers.variables import Variables, find_kept, listed, split_words, word
+from neurofs.recordings.readers.variables import Variables, find_kept
 from neurofs.recordings.recording import TICK, Recording
+from neurofs.recordings.words import listed, split_words, word
 
 OPTIONS = split_words(
     "name trials channels exclude_channels from_time to_time where sort_spikes circular unsorted behavior_file "

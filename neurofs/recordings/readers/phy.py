@@ -18,8 +18,9 @@ from neurofs.recordings.readers.amplitudes import divide_by_amplitude
 from neurofs.recordings.readers.bins import SECONDS
 from neurofs.recordings.readers.npy import read_npy
 from neurofs.recordings.readers.spike_lists import split_by_channel
-from neurofs.recordings.readers.variables import find_kept, listed, split_words
+from neurofs.recordings.readers.variables import find_kept
 from neurofs.recordings.recording import Recording
+from neurofs.recordings.words import listed, split_words
 
 OPTIONS = split_words("name behavior_file trials exclude_channels sort_spikes time_unit sampling_rate amplitude_bands")
 LABELS = ("group", "KSLabel")

@@ -13,8 +13,9 @@ import numpy as np
 from neurofs.ground.errors import InputError, quoted
 from neurofs.recordings.readers.bins import Bins
 from neurofs.recordings.readers.rates import as_counts, find_stated
-from neurofs.recordings.readers.variables import Variables, is_table, listed, split_words, word
+from neurofs.recordings.readers.variables import Variables, is_table
 from neurofs.recordings.recording import SPIKES
+from neurofs.recordings.words import listed, split_words, word
 
 ARBITRARY = "a.u."
 DFF = "dF/F"

@@ -9,18 +9,8 @@ import pandas as pd
 from neurofs.ground.errors import InputError, printable, quoted
 from neurofs.recordings.readers.amplitudes import WORDS
 from neurofs.recordings.readers.bins import read_seconds_per_unit
-from neurofs.recordings.readers.variables import (
-    Variables,
-    describe,
-    has_size,
-    is_line,
-    is_number,
-    is_numeric,
-    is_texts,
-    split_words,
-    word,
-    words_of,
-)
+from neurofs.recordings.readers.variables import Variables, describe, has_size, is_line, is_number, is_numeric, is_texts
+from neurofs.recordings.words import split_words, word, words_of
 
 SPIKE_WORDS = split_words("spiketimes spikes spiketrains spiketrain units unit neurons unitspiketimes timestamps ts")
 CHANNEL_WORDS = split_words(

@@ -17,7 +17,7 @@ import numpy as np
 from neurofs.ground.errors import InputError, quoted
 from neurofs.recordings.readers.parquet import Columns, read_parquet
 from neurofs.recordings.readers.sizes import find_budget
-from neurofs.recordings.readers.variables import listed, word
+from neurofs.recordings.words import listed, word
 
 TIMES = ("time", "times", "t", "timestamp", "timestamps", "spiketime", "spiketimes")
 UNITS = {

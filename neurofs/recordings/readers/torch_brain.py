@@ -18,8 +18,9 @@ import pandas as pd
 from neurofs.ground.config import LoadOptions, refuse_options
 from neurofs.ground.errors import InputError, quoted
 from neurofs.recordings.readers.spike_lists import split_by_channel
-from neurofs.recordings.readers.variables import find_kept, has_size, is_numeric, listed, require_name, split_words
+from neurofs.recordings.readers.variables import find_kept, has_size, is_numeric, require_name
 from neurofs.recordings.recording import Series
+from neurofs.recordings.words import listed, split_words
 
 OPTIONS = split_words("name behavior behavior_file circular trials exclude_channels sort_spikes")
 TIMES = "timestamps"

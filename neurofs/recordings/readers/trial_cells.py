@@ -12,7 +12,8 @@ from neurofs.ground.errors import InputError, quoted
 from neurofs.recordings.readers.counts import COUNT_WORDS
 from neurofs.recordings.readers.signals import SIGNAL_WORDS
 from neurofs.recordings.readers.spike_lists import SPIKE_WORDS, is_ragged
-from neurofs.recordings.readers.variables import Variables, is_line, is_numeric, is_table, is_texts, word
+from neurofs.recordings.readers.variables import Variables, is_line, is_numeric, is_table, is_texts
+from neurofs.recordings.words import word
 
 NAME = "trials of cells"
 """What the array of structs is called in messages."""

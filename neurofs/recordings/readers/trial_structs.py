@@ -26,10 +26,9 @@ from neurofs.recordings.readers.variables import (
     is_numeric,
     is_table,
     is_text,
-    listed,
     require_name,
-    word,
 )
+from neurofs.recordings.words import listed, word
 
 GUIDE = "_unit_guide"
 

@@ -9,18 +9,9 @@ import pandas as pd
 from neurofs.ground.errors import InputError, quoted
 from neurofs.recordings.readers.behavior import fit_table, keeps_own_clock
 from neurofs.recordings.readers.bins import Bins, check_increasing, read_seconds_per_unit
-from neurofs.recordings.readers.variables import (
-    Variables,
-    describe,
-    flag,
-    has_size,
-    is_numeric,
-    is_texts,
-    listed,
-    split_words,
-    word,
-)
+from neurofs.recordings.readers.variables import Variables, describe, flag, has_size, is_numeric, is_texts
 from neurofs.recordings.recording import default_columns
+from neurofs.recordings.words import listed, split_words, word
 
 LABEL_WORDS = ("trial", "trialid", "trialids", "trialidx", "trialnumber", "trialnum", "trialindex", "trialno", "trials")
 START_WORDS = split_words(
