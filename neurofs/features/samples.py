@@ -27,37 +27,36 @@ from neurofs.ground.showing import render_facts
 class Samples:
     """Samples as windows of one flat float32 buffer.
 
-        Parameters
-        ----------
-        flat : array of float32, 1-D, C-contiguous
-            The buffer.
-        starts : array of int64
-            Offset of the first feature of each sample.
-        n_features : int
-            Numbers in a window.
-        span : int, optional
-            How far the raw data of a sample reaches, in numbers of the buffer; `n_features` by default, more if
-            the counts were smoothed along time, or if the target is a derivative or interpolated.
-        n_channels : int, optional
-            Channels of a bin, so that feature f is channel ``f % n_channels``; `n_features` by default, a
-            window of one bin.
+    Parameters
+    ----------
+    flat : array of float32, 1-D, C-contiguous
+        The buffer.
+    starts : array of int64
+        Offset of the first feature of each sample.
+    n_features : int
+        Numbers in a window.
+    span : int, optional
+        How far the raw data of a sample reaches, in numbers of the buffer; `n_features` by default, more if
+        the counts were smoothed along time, or if the target is a derivative or interpolated.
+    n_channels : int, optional
+        Channels of a bin, so that feature f is channel ``f % n_channels``; `n_features` by default, a
+        window of one bin.
 
-        Examples
-        --------
-        >>> import numpy as np
-    from numpy.typing import ArrayLike
-        >>> counts = np.arange(8).reshape(4, 2)          # 4 bins of 2 channels
-        >>> samples = Samples.from_counts(counts, n_lags=2)
-        >>> samples.shape
-        (3, 4)
-        >>> np.asarray(samples)                           # oldest bin first
-        array([[0., 1., 2., 3.],
-               [2., 3., 4., 5.],
-               [4., 5., 6., 7.]], dtype=float32)
-        >>> np.asarray(samples[[2, 0]])[:, 0]
-        array([4., 0.], dtype=float32)
-        >>> bool(samples.overlaps(0, 1)), bool(samples.overlaps(0, 2))
-        (True, False)
+    Examples
+    --------
+    >>> import numpy as np
+    >>> counts = np.arange(8).reshape(4, 2)          # 4 bins of 2 channels
+    >>> samples = Samples.from_counts(counts, n_lags=2)
+    >>> samples.shape
+    (3, 4)
+    >>> np.asarray(samples)                           # oldest bin first
+    array([[0., 1., 2., 3.],
+           [2., 3., 4., 5.],
+           [4., 5., 6., 7.]], dtype=float32)
+    >>> np.asarray(samples[[2, 0]])[:, 0]
+    array([4., 0.], dtype=float32)
+    >>> bool(samples.overlaps(0, 1)), bool(samples.overlaps(0, 2))
+    (True, False)
     """
 
     flat: np.ndarray

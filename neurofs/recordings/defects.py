@@ -95,8 +95,9 @@ def _spike_time_defect(times: np.ndarray) -> tuple[str, str, str] | None:
 def _begins_anew(times: np.ndarray, falls: np.ndarray) -> bool:
     """Whether times that fall now and then do so from far up, as those of trials or recordings put together do."""
     drops = times[falls] - times[falls + 1]
-    long = np.diff([-1, *falls, len(times) - 1]) >= 3  # one spike in a wrong place is no part
-    return bool(long.mean() > 0.5 and len(falls) < 0.2 * len(times) and np.median(drops) > 0.3 * np.ptp(times))
+    around = np.concatenate([[-np.inf], times, [np.inf]])  # one spike in a wrong place is no part
+    parts = (around[falls] > times[falls + 1]) & (times[falls] > around[falls + 3])
+    return bool(parts.mean() > 0.5 and len(falls) < 0.2 * len(times) and np.median(drops) > 0.3 * np.ptp(times))
 
 
 def _count_defects(r: Recording) -> Iterator[InputError]:

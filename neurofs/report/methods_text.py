@@ -198,7 +198,8 @@ def _neighbors(comparison: Comparison, names: list[str]) -> str:
 
 def _takes_metric(selector: str, decoder: str) -> bool:
     """Tell whether a decoder takes all weights of a selector, as far as hold-outs trust them."""
-    return SELECTORS[selector].is_metric and getattr(DECODERS[decoder], "SOFTENS", False)
+    known = selector in SELECTORS and decoder in DECODERS  # others were lent to one comparison
+    return known and SELECTORS[selector].is_metric and getattr(DECODERS[decoder], "SOFTENS", False)
 
 
 def _others(comparison: Comparison) -> str:
