@@ -75,7 +75,9 @@ def test_a_plan_is_printed_and_drawn(tmp_path):
     arguments = ["--n-trials", "20", "--n-electrodes", "2", "--n-sessions", "3", "--by", "channels"]
     result = CliRunner().invoke(main, ["simulate", "--plan", str(tmp_path / "plan"), *arguments])
     assert result.exit_code == 0, result.output
-    assert re.search(r"with \d channels, .* Twice as many \(1\d\) would give", result.stdout)  # some of the 8 are silent
+    assert re.search(
+        r"with \d channels, .* Twice as many \(1\d\) would give", result.stdout
+    )  # some of the 8 are silent
     assert "each needs" in result.stdout
     assert (tmp_path / "plan" / "variation.html").exists()
     for wrong, message in (
