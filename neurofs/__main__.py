@@ -1,5 +1,6 @@
 """The command ``neurofs``, also ``python -m neurofs``; Ctrl-C ends it with one line even while it is starting."""
 
+import gc
 import os
 import sys
 
@@ -8,11 +9,17 @@ def main() -> None:
     """Run the command line."""
     _open_closed()
     try:
+        from neurofs.ground.garbage import collect_seldom
+
+        collect_seldom()
         from neurofs.commands.main import main as run
     except KeyboardInterrupt:
         print("neurofs: interrupted", file=sys.stderr)
         sys.exit(130)
-    run()
+    try:
+        run()
+    finally:
+        gc.freeze()  # the end of the process frees all; to look for cycles once more takes half a second
 
 
 def _open_closed() -> None:

@@ -10,6 +10,8 @@ import re
 import xml.etree.ElementTree as ET
 from typing import Any
 
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+
 from neurofs.report.palette import THEME
 
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
@@ -49,6 +51,9 @@ def _themed(value: str) -> str:
 def to_svg(figure: Any, styles: Styles, prefix: str, title: str) -> str:
     """Return a figure as an ``<svg>`` element, named by `title`; `prefix` makes its ids unique on the page."""
     buffer = io.StringIO()
+    FigureCanvasSVG(figure).figure.dpi = 72  # with which savefig writes SVG
+    figure.get_layout_engine().execute(figure)
+    figure.set_layout_engine(None)  # else savefig draws everything once more to find the layout
     figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     ET.register_namespace("", _SVG)
     ET.register_namespace("xlink", _XLINK)

@@ -19,6 +19,7 @@ returns None.
 from __future__ import annotations
 
 import atexit
+import gc
 import importlib
 import json
 import os
@@ -30,6 +31,8 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import IO, Any
+
+from neurofs.ground.garbage import collect_seldom
 
 MAX_REQUEST = 2**16
 N_BYTES = 16
@@ -211,6 +214,7 @@ def close_server() -> None:
 def serve_forks(serve: Callable[[int], None]) -> None:
     """Fork a child for each request of the parent, until it goes away; a child calls `serve` with its memory."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    collect_seldom()
     requests = socket.socket(fileno=int(sys.argv[1]))
     while True:
         request, fds, _, _ = socket.recv_fds(requests, MAX_REQUEST, 4)
@@ -240,6 +244,7 @@ def _load(module: str) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # a library may wait for children of its own
     if module:
         importlib.import_module(module)
+        gc.freeze()  # what is loaded is no garbage: children need not look through it
     signal.signal(signal.SIGCHLD, _reap)
     _reap()
     if len(os.listdir("/proc/self/task")) > 1:
