@@ -34,6 +34,8 @@ def format_estimate(estimate: Estimate, digits: int = 3, digits_of_ends: int = 2
     ('0.835 (0.79 to 0.88)', '0.500')
     >>> format_estimate(Estimate(mean=0.012, low=0.00064, high=0.024))
     '0.012 (0.001 to 0.02)'
+    >>> format_estimate(Estimate(mean=0.968, low=0.9661, high=0.9703))
+    '0.968 (0.966 to 0.970)'
     >>> format_estimate(Estimate(mean=-0.00042, low=-0.011, high=0.011))
     '0.000 (−0.01 to 0.01)'
     """
@@ -41,6 +43,8 @@ def format_estimate(estimate: Estimate, digits: int = 3, digits_of_ends: int = 2
         return format_number(estimate.mean, digits)
     wide = max(abs(end) for end in (estimate.low, estimate.high) if end is not None) >= 10**-digits
     mean = format_end(estimate.mean, digits, digits) if wide else format_number(estimate.mean, digits)
+    if estimate.high is not None and estimate.high - estimate.low < 2 * 10**-digits_of_ends:
+        digits_of_ends = digits  # or both ends may be the same
     low, high = (format_end(end, digits_of_ends, digits) for end in (estimate.low, estimate.high))
     return f"{mean} ({low} to {high})"
 
