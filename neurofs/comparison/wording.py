@@ -43,10 +43,18 @@ def format_estimate(estimate: Estimate, digits: int = 3, digits_of_ends: int = 2
         return format_number(estimate.mean, digits)
     wide = max(abs(end) for end in (estimate.low, estimate.high) if end is not None) >= 10**-digits
     mean = format_end(estimate.mean, digits, digits) if wide else format_number(estimate.mean, digits)
-    if estimate.high is not None and estimate.high - estimate.low < 2 * 10**-digits_of_ends:
-        digits_of_ends = digits  # or both ends may be the same
-    low, high = (format_end(end, digits_of_ends, digits) for end in (estimate.low, estimate.high))
-    return f"{mean} ({low} to {high})"
+    return f"{mean} ({format_ends(estimate.low, estimate.high, digits, digits_of_ends)})"
+
+
+def format_ends(low: float | None, high: float | None, digits: int = 3, digits_of_ends: int = 2) -> str:
+    """Return both ends of an interval; of a narrow one with all digits, or both might be the same number.
+
+    >>> format_ends(0.79, 0.883), format_ends(0.9661, 0.9703)
+    ('0.79 to 0.88', '0.966 to 0.970')
+    """
+    if low is not None and high is not None and high - low < 2 * 10**-digits_of_ends:
+        digits_of_ends = digits
+    return " to ".join(format_end(end, digits_of_ends, digits) for end in (low, high))
 
 
 def format_end(end: float | None, digits: int = 2, most: int = 3) -> str:

@@ -21,7 +21,7 @@ from neurofs import __version__
 from neurofs.comparison.comparison import Comparison, read
 from neurofs.comparison.session import fill_session
 from neurofs.comparison.summary import Estimate
-from neurofs.comparison.wording import format_end, format_estimate, format_number
+from neurofs.comparison.wording import format_ends, format_estimate, format_number
 from neurofs.ground.errors import printable
 from neurofs.ground.files import write_atomically
 from neurofs.report.feature_maps import order_channels
@@ -132,7 +132,7 @@ def _environment() -> jinja2.Environment:
         "shown": printable,
         "shown_long": _show_long,
         "figure": format_number,
-        "end": format_end,
+        "to": format_ends,
         "as_shown": show_table,
     }
     return environment
